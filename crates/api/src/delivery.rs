@@ -90,6 +90,9 @@ pub struct DeliveryTargetView {
     /// Time of the next attempt. Absent unless the state is `retrying`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_at: Option<Timestamp>,
+    /// Begin of the oldest attempt that has no answer yet. Absent if nothing is being sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending_since: Option<Timestamp>,
     /// Time since which attempts fail, or at which the last delivery was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Timestamp>,
@@ -114,6 +117,7 @@ impl DeliveryTargetView {
             delivered: false,
             pending: 0,
             retry_at: None,
+            sending_since: None,
             failing_since: None,
             last_error: None,
         }
@@ -256,6 +260,12 @@ pub struct OperatorBindingView {
     /// Error of the last attempt. Absent while attempts succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// Time of the first failure since the last success. Absent while attempts succeed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failing_since: Option<Timestamp>,
+    /// Time of the next attempt. Absent while none is planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
 }
 
 impl OperatorBindingView {
@@ -269,6 +279,8 @@ impl OperatorBindingView {
             target_agent_id: agent_id,
             pending: 0,
             last_error: None,
+            failing_since: None,
+            retry_at: None,
         }
     }
 

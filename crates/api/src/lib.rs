@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod archive;
+pub mod budget;
 pub mod debug;
 pub mod delivery;
 pub mod error;
@@ -23,6 +24,7 @@ pub mod status;
 pub mod task;
 pub mod token;
 pub mod trigger;
+pub mod usage;
 pub mod work;
 pub mod workspace;
 
@@ -32,6 +34,10 @@ pub use agent::{
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
+};
+pub use budget::{
+    BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
+    ClearBudgetResponse, SetBudgetRequest,
 };
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{
@@ -65,15 +71,16 @@ pub use runtime::{
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use state::StateResponse;
 pub use status::StatusResponse;
-pub use task::{TaskInputRequest, TaskInputResponse, TaskStopResponse};
+pub use task::{StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskStopResponse};
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
-    TokenView, TokensResponse,
+    TokenView, TokensResponse, is_repeated,
 };
 pub use trigger::{
     CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,
     WebhookResponse,
 };
+pub use usage::{UsageEntry, UsageFigures, UsageResponse, spell_cost};
 pub use work::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,
     WakeDisposition, WakeRequest, WakeResponse, WorkItemsContext, WorkItemsResponse,

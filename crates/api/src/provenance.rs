@@ -266,7 +266,12 @@ impl Provenance {
             Event::TaskCreated(e) => Self::task(&e.task_id, e.parent_message_id.as_ref()),
             Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
             Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),
+            Event::TaskInputDelivered(e) => Self::task(&e.task_id, None),
+            Event::SupervisedChildTaskMonitorReattached(e) => Self::task(&e.task_id, None),
+            Event::WorkItemDelegationCreated(e) => Self::task(&e.supervision_task_id, None),
+            Event::WorkItemDelegationCompleted(e) => Self::task(&e.supervision_task_id, None),
             Event::AgentCreated(_)
+            | Event::TaskChildSpawned(_)
             | Event::AgentPutAside(_)
             | Event::TerminalDeliveryRoundCompleted(_)
             | Event::ModelLimitLearned(_)

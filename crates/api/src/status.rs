@@ -1,5 +1,6 @@
 //! Response with one agent's summary, and the empty lists of features that this build does not have.
 
+use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::AgentSummary;
 use holon_domain::trigger::TriggerRecord;
@@ -44,7 +45,7 @@ fn write_summary<S: Serializer>(summary: &AgentSummary, serializer: S) -> Result
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Planes {
     /// Agents that this agent created and supervises.
-    pub active_children: Vec<Value>,
+    pub active_children: Vec<ActiveChild>,
     /// Conditions the children wait for.
     pub active_wait_conditions: Vec<Value>,
     /// Active capabilities of the agent, without their URLs.
@@ -84,6 +85,7 @@ impl From<AgentSummary> for StatusResponse {
                 ..Skills::default()
             },
             planes: Planes {
+                active_children: std::mem::take(&mut summary.active_children),
                 active_external_triggers: summary.work.external_triggers.clone(),
                 ..Planes::default()
             },

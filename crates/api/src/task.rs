@@ -6,6 +6,44 @@ use holon_domain::task::TaskStatusSnapshot;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Body of `POST /control/agents/{id}/tasks`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StartTaskRequest {
+    /// Text for the shell.
+    pub cmd: String,
+    /// Description for lists; the command itself when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Directory inside the execution root of the agent's workspace; its current directory when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workdir: Option<String>,
+    /// Program of the shell; the user's shell when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+    /// True for a real login shell; `false` when absent. A command has the variables of one in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<bool>,
+    /// True for a terminal; `false` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tty: Option<bool>,
+    /// True if input may be written while it runs; as `tty` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepts_input: Option<bool>,
+    /// Accepted from older clients and ignored: the response never waits for the command.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub yield_time_ms: FieldPresence,
+    /// Accepted from older clients and ignored: the output of a task is read in parts.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub max_output_tokens: FieldPresence,
+    /// Accepted from older clients and ignored.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub trust: FieldPresence,
+}
+
 /// Body of `POST /control/agents/{id}/tasks/{task}/input`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -8,6 +8,15 @@ use serde::{Deserialize, Serialize};
 /// Header with the caller's key of a request that may be repeated.
 pub const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 
+/// Returns true if a client may repeat a request to this control route with its key: the host keeps the reply, or the
+/// request changes nothing. Changes of the host itself are not kept, and the secret of a token is given once.
+#[must_use]
+pub fn is_repeated(target: &str) -> bool {
+    !target.starts_with("/control/runtime/")
+        && !target.starts_with("/control/tokens")
+        && !target.ends_with("/export")
+}
+
 /// Body of `POST /control/tokens`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

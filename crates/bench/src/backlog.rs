@@ -170,6 +170,7 @@ pub(crate) fn public_agent(agent_id: &AgentId) -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         },
     }
 }

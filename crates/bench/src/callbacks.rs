@@ -28,14 +28,16 @@ pub(crate) async fn to_first_byte(holon: &Path, times: usize) -> Fallible<Value>
     std::fs::write(home.join("config.toml"), provider.settings())?;
     let served = Served::start_with(holon, &home, "bench/model").await?;
     let mut operator = served.wire().await?;
-    let mut watcher = served.wire().await?;
-    let path = capability(&mut operator, "woken").await?;
-    watcher.stream("/agents/woken/events/stream").await?;
     let mut sender = served.wire().await?;
     let mut subject = Sample::default();
     for time in 0..UNMEASURED + times {
-        // The allowance of a URL grows by sixteen in a second.
-        tokio::time::sleep(Duration::from_millis(70)).await;
+        // A second wake of the same agent would wait for the pause between ticks.
+        let agent = format!("woken{time}");
+        let path = capability(&mut operator, &agent).await?;
+        let mut watcher = served.wire().await?;
+        watcher
+            .stream(&format!("/agents/{agent}/events/stream"))
+            .await?;
         let began = Instant::now();
         expect_ok(sender.request("POST", &path, r#"{"build":7}"#).await?)?;
         let came = provider.came().await?;

@@ -43,6 +43,8 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         home: Arc::new(ScriptedHomes::default()),
         workspace: Arc::new(ScriptedWorkspaces::default()),
         outbound: Arc::new(holon_engine::ports::NoOutbound),
+        web: Arc::new(holon_engine::ports::NoWeb),
+        memory: Arc::new(holon_engine::ports::NoMemoryFiles),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
     }

@@ -1,5 +1,6 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
+mod budget;
 mod config;
 mod daemon;
 mod delivery;
@@ -9,10 +10,12 @@ mod task;
 mod template;
 mod token;
 mod trigger;
+mod usage;
 mod view;
 mod work;
 mod workspace;
 
+pub(crate) use budget::{BudgetArgs, BudgetCommand};
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
@@ -26,10 +29,11 @@ pub(crate) use delivery::{
 };
 pub(crate) use memory::MemoryCommand;
 pub(crate) use solve::SolveArgs;
-pub(crate) use task::{OutputArgs, TaskCommand};
+pub(crate) use task::{OutputArgs, StartArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};
+pub(crate) use usage::UsageArgs;
 pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs, TuiArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
 pub(crate) use workspace::{UseArgs, WorkspaceCommand, WorktreeCommand};
@@ -170,6 +174,13 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: DeliveryCommand,
     },
+    /// Show what model calls used: tokens and, where prices are known, money.
+    Usage(UsageArgs),
+    /// Set, show and clear limits on what model calls may use.
+    Budget {
+        #[command(subcommand)]
+        command: BudgetCommand,
+    },
     /// Bind agents to operators on messaging systems.
     Binding {
         #[command(subcommand)]
@@ -282,6 +293,8 @@ impl Command {
             | Self::Memory { .. }
             | Self::Skills { .. }
             | Self::Delivery { .. }
+            | Self::Usage(_)
+            | Self::Budget { .. }
             | Self::Binding { .. }
             | Self::Trigger { .. }
             | Self::Webhook { .. }
@@ -384,8 +397,16 @@ pub(crate) enum AgentCommand {
     /// List all agents with their state, without the archived ones.
     List {
         /// List the archived agents instead.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "all")]
         archived: bool,
+        /// List every agent: archived ones and private children, too.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show agents with the agents that they made, private children included.
+    Tree {
+        /// Id of the agent at the top [default: every agent].
+        id: Option<String>,
     },
     /// Let a stopped agent run again.
     Start {

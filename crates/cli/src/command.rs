@@ -2,8 +2,10 @@
 
 mod agent;
 mod agent_model;
+mod agent_tree;
 mod archive;
 mod backup;
+mod budget;
 pub(crate) mod config;
 mod daemon;
 mod debug;
@@ -28,6 +30,7 @@ mod text;
 mod token;
 mod trigger;
 mod tui;
+mod usage;
 mod view;
 mod waiting;
 mod work;
@@ -96,6 +99,8 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Memory { command } => block_on(memory::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
+        Command::Budget { command } => block_on(budget::run(target, command, output)),
+        Command::Usage(args) => block_on(usage::run(target, args, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),
         Command::Trigger { command } => block_on(trigger::run(target, command, output)),
         Command::Webhook { command } => block_on(trigger::webhook(target, command, output)),

@@ -150,7 +150,7 @@ const LOCAL: [(&str, &str, &str); 57] = [
     ),
     (
         "home_unusable",
-        "the home belongs to another user, is open to others, or cannot be written",
+        "the home belongs to another user, is open to others, or cannot be read or written",
         "the message names the command that mends it; see also holon doctor",
     ),
     (
@@ -325,7 +325,7 @@ const LOCAL: [(&str, &str, &str); 57] = [
     ),
     (
         "token_unusable",
-        "the control token is missing, malformed or readable by others",
+        "the control token is missing, malformed, easily guessed, of another kind, or readable by others",
         "the message names the file and the command that mends it",
     ),
     (

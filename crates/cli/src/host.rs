@@ -129,7 +129,22 @@ fn named_agent(agent: Sourced<AgentId>) -> Option<AgentId> {
     }
 }
 
+/// Refuses a home that this user may not look into. Whether a host runs there cannot be told then.
+pub(crate) fn check_access(home: &Path) -> Result<(), Failure> {
+    if !holon_daemon::is_home_denied(home) {
+        return Ok(());
+    }
+    let place = home.display();
+    let message =
+        format!("this user may not look into {place}, so it is not known if a host runs there");
+    Err(Failure::new(Exit::Failed, "home_unusable", message)
+        .hint("repeat this as the user who owns it, or name another home with --home"))
+}
+
 fn unreachable_home(home: &Path, start: &str) -> Failure {
+    if let Err(denied) = check_access(home) {
+        return denied;
+    }
     let place = home.display();
     let (message, hint) = match holon_daemon::owner_pid(home) {
         None => (
@@ -151,8 +166,8 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
 }
 
 /// Adds why a host on this machine did not answer, if its process is stopped by a signal.
-fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
-    let Some(pid) = holon_daemon::owner_pid(home).filter(|pid| is_suspended(*pid)) else {
+pub(crate) fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
+    let Some(pid) = suspended_pid(holon_daemon::owner_pid(home)) else {
         return failure;
     };
     let message = &mut failure.body.error;
@@ -160,6 +175,11 @@ fn explain_silence(home: &Path, mut failure: Failure) -> Failure {
     failure.hint(format!(
         "let it go on with: kill -CONT {pid}; it may carry out the request then"
     ))
+}
+
+/// Returns the process if it is stopped by a signal or a debugger.
+pub(crate) fn suspended_pid(pid: Option<u32>) -> Option<u32> {
+    pid.filter(|pid| is_suspended(*pid))
 }
 
 /// Returns true if a process is stopped by a signal or a debugger. False where the system does not tell.

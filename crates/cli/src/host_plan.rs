@@ -36,7 +36,7 @@ impl HostPlan {
                 "warning: other processes can read --token in the list of processes; use --token-file FILE",
             );
         }
-        let token = read_token(args.token.as_deref(), args.token_file.as_deref())?;
+        let token = read_control_token(&args)?;
         let options = options(args)?;
         let flags = flags(home, &options);
         let (settings, access) = load(&flags, &options)?;
@@ -95,6 +95,20 @@ fn options(args: HostArgs) -> Result<HostOptions, Failure> {
         token,
         model: model.transpose()?,
     })
+}
+
+/// Reads the token that a host is started with; `None` if none is named. A token of another kind is refused: with it, a
+/// callback or a named token would open the whole host.
+fn read_control_token(args: &HostArgs) -> Result<Option<Token>, Failure> {
+    let (given, file) = (args.token.as_deref(), args.token_file.as_deref());
+    let place = match (given, file) {
+        (Some(_), _) | (None, None) => "--token".to_owned(),
+        (None, Some(file)) => format!("--token-file {}", file.display()),
+    };
+    let token = read_token(given, file)?.map(|token| token.as_control(&place));
+    token
+        .transpose()
+        .map_err(|error| Failure::new(Exit::Failed, "token_unusable", error.to_string()))
 }
 
 /// Reads the token of an operator; `None` if none is named.

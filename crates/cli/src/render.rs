@@ -5,6 +5,7 @@
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod backup;
+pub(crate) mod budget;
 pub(crate) mod config;
 pub(crate) mod daemon;
 pub(crate) mod delivery;
@@ -19,11 +20,14 @@ pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod task;
+pub(crate) mod usage;
 pub(crate) mod work;
 pub(crate) mod workspace;
 
 use holon_client::Answer;
-use holon_client::view::{Agent, AgentListEntry, Brief, LoadedInstructions, Task, TranscriptEntry};
+use holon_client::view::{
+    Agent, AgentListEntry, Brief, Child, LoadedInstructions, Task, TranscriptEntry,
+};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::text;
 use serde_json::Value;
@@ -36,6 +40,16 @@ const LINE_BYTES: usize = 400;
 fn join_lines(lines: impl IntoIterator<Item = String>) -> String {
     let lines: Vec<String> = lines.into_iter().map(|line| one_line(&line)).collect();
     lines.join("\n")
+}
+
+/// Quotes a word for a shell, unless it means itself there.
+pub(crate) fn quote_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// Replaces line ends and tabs by spaces.
@@ -113,11 +127,39 @@ pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
             };
             format!(
                 "{:width$}  {:13}  {} queued  {last}",
-                agent.identity.agent_id, agent.status, agent.pending,
+                agent.identity.agent_id,
+                status_word(&agent.status, &agent.scheduling_posture.posture),
+                agent.pending,
             )
         })
         .collect();
     join_lines(lines)
+}
+
+/// Renders a private child in one line.
+fn child(child: &Child) -> String {
+    let reason = child
+        .blocked_reason
+        .as_ref()
+        .or(child.waiting_reason.as_ref());
+    let reason = reason
+        .map(|reason| format!(" ({reason})"))
+        .unwrap_or_default();
+    let work = child.work_summary.as_ref().or(child.summary.as_ref());
+    format!(
+        "child      {} {}{reason}: {}",
+        child.identity.agent_id,
+        child.phase,
+        work.map_or("", String::as_str)
+    )
+}
+
+/// Returns the word for an agent's status. An archived agent is stopped too, but never starts again.
+fn status_word<'a>(status: &'a str, posture: &'a str) -> &'a str {
+    match posture {
+        "archived" => posture,
+        _ => status,
+    }
 }
 
 /// Renders an agent's state in a few lines.
@@ -131,12 +173,14 @@ pub(crate) fn summary(summary: &Agent) -> String {
         token_usage,
         execution,
         active_tasks,
+        active_children,
         newest_seq: _,
         work: _,
         loaded_agents_md,
     } = summary;
+    let status = status_word(&agent.status, &scheduling_posture.posture);
     let mut lines = vec![
-        format!("agent      {} ({})", identity.agent_id, agent.status),
+        format!("agent      {} ({status})", identity.agent_id),
         format!("why        {}", scheduling_posture.reason),
     ];
     if let Some(at) = &scheduling_posture.wakes_at {
@@ -157,6 +201,7 @@ pub(crate) fn summary(summary: &Agent) -> String {
     ));
     lines.extend(work::lines(agent, &summary.work));
     lines.extend(active_tasks.iter().map(task));
+    lines.extend(active_children.iter().map(child));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(
             "last turn  {} ({}) at {}, {} rounds",
@@ -168,8 +213,8 @@ pub(crate) fn summary(summary: &Agent) -> String {
     }
     if agent.pending_deliveries > 0 {
         lines.push(format!(
-            "delivers   {} pending; see: holon delivery list",
-            agent.pending_deliveries
+            "delivers   {} pending; see: holon delivery list, holon binding list {}",
+            agent.pending_deliveries, identity.agent_id
         ));
     }
     let total = token_usage.total;

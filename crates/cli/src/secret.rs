@@ -17,8 +17,10 @@ const SECRET_KEYS: usize = 256 << 10;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecretSource {
     Stdin,
-    /// A prompt at the terminal.
-    Prompt,
+    /// A prompt at the terminal, in a command whose option for standard input is `instead`.
+    Prompt {
+        instead: &'static str,
+    },
 }
 
 /// Reads the secret and removes its line end.
@@ -29,7 +31,7 @@ pub(crate) fn read(
 ) -> Result<SecretString, Failure> {
     let text = match source {
         SecretSource::Stdin => read_bounded(std::io::stdin().lock())?,
-        SecretSource::Prompt => prompt_for(what, output)?,
+        SecretSource::Prompt { instead } => prompt_for(what, instead, output)?,
     };
     let text = text.trim_end_matches(['\r', '\n']);
     if text.trim().is_empty() {
@@ -64,10 +66,10 @@ fn decode(bytes: Vec<u8>) -> Result<String, Failure> {
 }
 
 /// Prompts at the terminal itself, so that it works with standard input redirected.
-fn prompt_for(what: &str, output: &Output) -> Result<String, Failure> {
+fn prompt_for(what: &str, instead: &str, output: &Output) -> Result<String, Failure> {
     let no_terminal = || {
         Failure::usage("there is no terminal to ask for the credential")
-            .hint("give it on standard input with --stdin")
+            .hint(format!("give it on standard input with {instead}"))
     };
     if !std::io::stderr().is_terminal() {
         return Err(no_terminal());

@@ -457,7 +457,7 @@ impl Client {
         match send_request(&self.endpoint, request()).await {
             // A host that did not answer in time is not asked again: it would take as long once more.
             Err(lost @ Error::Interrupted { .. })
-                if !timeout.is_over(began.elapsed()) && repeat::is_kept(&target) =>
+                if !timeout.is_over(began.elapsed()) && holon_api::is_repeated(&target) =>
             {
                 self.repeat(request, lost).await
             }

@@ -14,13 +14,6 @@ pub(crate) const PAUSES: [Duration; 4] = [
     Duration::from_millis(400),
 ];
 
-/// Returns true if hosts keep the reply of this route. They do not for changes of the host itself, and for secrets.
-pub(crate) fn is_kept(target: &str) -> bool {
-    !target.starts_with("/control/runtime/")
-        && !target.starts_with("/control/tokens")
-        && !target.ends_with("/export")
-}
-
 /// Returns a key that no other request has: 128 bits of two hash functions with random seeds.
 pub(crate) fn new_key() -> String {
     let part = || RandomState::new().build_hasher().finish();

@@ -5,7 +5,7 @@ use crate::client::{Client, ReadTimeout, control_path, with_query};
 use crate::error::Error;
 use crate::view::{ListedTask, TaskOutput, TaskStop, TaskView, TaskWrite};
 use crate::work::{escape_segment, list_path};
-use holon_api::{EmptyRequest, ListFilter, TaskInputRequest};
+use holon_api::{EmptyRequest, ListFilter, StartTaskRequest, TaskInputRequest};
 use holon_domain::limits::ANSWER_IDLE_MS;
 use holon_domain::{AgentId, TaskId};
 use std::time::Duration;
@@ -69,6 +69,18 @@ impl Client {
         let patience = ANSWER_IDLE_MS.saturating_add(query.wait_ms.unwrap_or_default());
         self.get_within(target, ReadTimeout::Idle(Duration::from_millis(patience)))
             .await
+    }
+
+    /// Starts a command as a task of an agent.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn start_task(
+        &self,
+        agent_id: &AgentId,
+        request: &StartTaskRequest,
+    ) -> Result<Answer<TaskView>, Error> {
+        self.post(control_path(agent_id, "tasks"), request).await
     }
 
     /// Writes to a task's input.

@@ -30,6 +30,22 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Identity {
     pub agent_id: String,
+    /// Agent that made this one; absent for agents of operators.
+    pub lineage_parent_agent_id: Option<String>,
+}
+
+/// A private child of an agent that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Child {
+    pub identity: Identity,
+    pub status: String,
+    /// Task of the parent that stands for the child.
+    pub supervision_task_id: String,
+    pub summary: Option<String>,
+    pub phase: String,
+    pub blocked_reason: Option<String>,
+    pub waiting_reason: Option<String>,
+    pub work_summary: Option<String>,
 }
 
 /// Scheduling state of an agent, with its reason.
@@ -274,6 +290,8 @@ pub struct Agent {
     pub execution: Execution,
     #[serde(default)]
     pub active_tasks: Vec<Task>,
+    #[serde(default)]
+    pub active_children: Vec<Child>,
     /// Sequence number of the newest event, from the same read.
     pub newest_seq: u64,
     #[serde(flatten)]

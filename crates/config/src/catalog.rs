@@ -37,6 +37,7 @@ struct Figures {
     output: Option<u32>,
     upper: Option<u32>,
     freeform_tools: Option<bool>,
+    image_input: Option<bool>,
     reasoning: Option<bool>,
     thinking: Option<u32>,
 }
@@ -141,6 +142,9 @@ impl Catalog {
             freeform_tools: set
                 .and_then(|set| set.freeform_tools)
                 .unwrap_or_else(|| has(known, ModelCapability::FreeformTools)),
+            image_input: set
+                .and_then(|set| set.image_input)
+                .unwrap_or_else(|| has(known, ModelCapability::ImageInput)),
             reasoning: ReasoningPolicy {
                 is_on: set
                     .and_then(|set| set.reasoning)
@@ -204,6 +208,7 @@ impl Figures {
                 "runtime_max_output_tokens" => figures.output = Some(found.number()?.value),
                 "max_output_tokens_upper_limit" => figures.upper = Some(found.number()?.value),
                 "freeform_tools" => figures.freeform_tools = Some(found.flag()?.value),
+                "image_input" => figures.image_input = Some(found.flag()?.value),
                 "reasoning" => figures.reasoning = Some(found.flag()?.value),
                 "thinking_tokens" => figures.thinking = Some(found.number()?.value),
                 other => return Err(found.refuse(format!("{other} has no meaning yet"))),

@@ -132,7 +132,10 @@ impl Settings {
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),
             other => match self.unknown.iter().find(|(name, _)| *name == other) {
                 Some((_, sourced)) => shown(sourced),
-                None => return (None, Source::Builtin),
+                None => match self.web.shown(other) {
+                    Some(shown) => shown,
+                    None => return (None, Source::Builtin),
+                },
             },
         };
         (Some(value), source)

@@ -31,6 +31,7 @@ mod settings;
 mod source;
 mod token;
 mod url;
+mod web;
 
 pub use access::{Access, AccessMode, HostOptions, TokenOption};
 pub use catalog::{Catalog, CatalogModel, ModelCapability, Price, UsdPerMillion};
@@ -55,3 +56,4 @@ pub use service::ServiceEnv;
 pub use settings::{AlternateScreen, Color, HttpSettings, Settings, StaleReminder};
 pub use source::{Source, Sourced};
 pub use token::Token;
+pub use web::{FetchSettings, SearchSettings, WebSettings};

@@ -13,6 +13,7 @@ use crate::provider;
 use crate::settings::{AlternateScreen, Color, HttpSettings, Settings, StaleReminder};
 use crate::source::{Source, Sourced};
 use crate::url;
+use crate::web;
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
@@ -76,6 +77,8 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
     let (providers, mut explicit) = provider::merge(layers)?;
     let (catalog, figures) = catalog::resolve(layers)?;
     explicit.extend(figures);
+    let (web, web_providers) = web::resolve(layers)?;
+    explicit.extend(web_providers);
     Ok(Settings {
         home: resolve_home(env, flags)?,
         user_home: env
@@ -127,6 +130,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         },
         providers,
         catalog,
+        web,
         event_budget_bytes: {
             let found = layers.find("retention.event_budget_bytes")?;
             decide(found.as_ref(), EVENT_BUDGET_BYTES, Found::large_number)?

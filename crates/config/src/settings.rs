@@ -6,6 +6,7 @@ use crate::file::FileSettings;
 use crate::provider::{Explicit, Providers};
 use crate::secret::SECRET_VARIABLES;
 use crate::source::Sourced;
+use crate::web::WebSettings;
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
 use std::ffi::OsString;
@@ -120,6 +121,7 @@ pub struct Settings {
     pub github_base_url: Sourced<String>,
     pub providers: Providers,
     pub catalog: Catalog,
+    pub web: WebSettings,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.

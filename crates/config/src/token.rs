@@ -4,6 +4,7 @@
 //! A token that others may have read is refused, not quietly used.
 
 use crate::error::TokenError;
+use holon_domain::request_key::can_be_control_token;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags};
 use std::fmt;
 use std::fs::File;
@@ -37,11 +38,28 @@ impl Token {
         &self.0
     }
 
-    /// Reads the token at `path`.
+    /// Reads the control token at `path`.
     ///
     /// # Errors
-    /// When there is none, or it is no secret of this user.
+    /// When there is none, it is no secret of this user, or it cannot be a control token.
     pub fn load(path: &Path) -> Result<Self, TokenError> {
+        Self::read(path)?.as_control(&path.display().to_string())
+    }
+
+    /// Returns the token if it can be the control token of a host: it is hard to guess and in no other namespace.
+    ///
+    /// # Errors
+    /// When it is one of a callback, a named one, or repeats a few characters. `place` names where it came from.
+    pub fn as_control(self, place: &str) -> Result<Self, TokenError> {
+        if can_be_control_token(&self.0) {
+            return Ok(self);
+        }
+        Err(TokenError::NotControl {
+            place: place.to_owned(),
+        })
+    }
+
+    fn read(path: &Path) -> Result<Self, TokenError> {
         let failed = |error: rustix::io::Errno| match error {
             rustix::io::Errno::NOENT => TokenError::Missing { path: path.into() },
             // A symbolic link could point at a file someone else chose.
@@ -61,12 +79,12 @@ impl Token {
         Self::parse(content.trim()).ok_or_else(|| TokenError::Malformed { path: path.into() })
     }
 
-    /// Reads the token in a file that an operator named.
+    /// Reads the token in a file that an operator named. It may be a named token, with which a client calls a host.
     ///
     /// # Errors
-    /// As for [`Token::load`], with advice for a file that no start makes.
+    /// When there is none, or it is no secret of this user, with advice for a file that no start makes.
     pub fn load_given(path: &Path) -> Result<Self, TokenError> {
-        Self::load(path).map_err(|error| match error {
+        Self::read(path).map_err(|error| match error {
             TokenError::Missing { path } => TokenError::GivenMissing { path },
             TokenError::Exposed { path, mode } => TokenError::GivenExposed { path, mode },
             TokenError::Foreign { path } => TokenError::GivenForeign { path },
@@ -75,7 +93,7 @@ impl Token {
         })
     }
 
-    /// Takes a token that an operator gave, without the spaces around it.
+    /// Takes a token that an operator gave, without the spaces around it. It may be a named token.
     ///
     /// # Errors
     /// When it is too short, too long, or holds other characters than a token may. It is not repeated.

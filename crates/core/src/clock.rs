@@ -33,6 +33,7 @@ pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[Runni
             | DueAction::PaceOver
             | DueAction::RemovalRetry
             | DueAction::WorkTick
+            | DueAction::HintTick
             | DueAction::CatchUp
             | DueAction::DeliveryRetry { .. }
             | DueAction::TimerFire { .. } => move_own(draft, running, pause),
@@ -99,7 +100,8 @@ fn move_wait(draft: &mut Draft<'_>, running: &RunningPause, pause: Pause, id: &W
 /// Replaces the due entry that a state of the agent waits for.
 fn replace_due(agent: &mut AgentRecord, old: DueId, id: DueId, at: Timestamp) {
     let rest = agent.rest.as_mut().and_then(|rest| rest.wake.as_mut());
-    let of_work = agent.work.tick_pause.as_mut();
+    let of_work = agent.work.tick_pause.iter_mut();
+    let of_work = of_work.chain(agent.work.hint_pause.iter_mut());
     for wake in rest.into_iter().chain(agent.pace.as_mut()).chain(of_work) {
         if wake.due == Some(old) {
             *wake = RestWake { at, due: Some(id) };

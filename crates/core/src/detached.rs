@@ -20,6 +20,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
         Effect::PrepareHome
         | Effect::CallModel { .. }
         | Effect::RunTool { .. }
+        | Effect::StartTask { .. }
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::SubmitDelivery { .. }

@@ -9,7 +9,9 @@ use crate::occupancy;
 use crate::planted::{Fault, is_planted};
 use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
+use holon_domain::budget::{BudgetKey, BudgetMeter};
 use holon_domain::decision::{BriefSeq, Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
@@ -49,8 +51,12 @@ pub(crate) struct Draft<'a> {
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
     attempts: Part<Vec<AttemptRecord>>,
+    /// How far budgets are used up. `None` if there is no such budget.
+    meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
     /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
+    tree: Part<TreeStanding>,
+    children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
     /// Rows of work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
@@ -81,6 +87,9 @@ impl<'a> Draft<'a> {
             effects,
             attempts,
             generation,
+            meters,
+            tree,
+            children,
             ..
         } = loaded;
         let before = match &agent.unsignalled {
@@ -105,7 +114,10 @@ impl<'a> Draft<'a> {
             tasks,
             effects,
             attempts,
+            meters,
             newest_generation: generation,
+            tree,
+            children,
             work,
             facts: Vec::new(),
             sends: Vec::new(),
@@ -202,11 +214,18 @@ impl<'a> Draft<'a> {
     ) {
         let previous = self.agent.lifecycle;
         self.agent.lifecycle = next;
+        let work = &self.agent.work;
+        let (cancelled_timers, cancelled_waits) = match action {
+            "archive" => (work.active_timers, work.active_waits),
+            _ => (0, 0),
+        };
         self.event(Event::ControlApplied(ControlApplied {
             action: action.to_owned(),
             previous,
             next,
             aborted_run_id,
+            cancelled_timers,
+            cancelled_waits,
         }));
     }
 

@@ -3,7 +3,7 @@
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
-use crate::{wait, work};
+use crate::{tick, wait, work};
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, WakeHintTriggered};
 use holon_domain::trigger::{EarlierDelivery, WakeHint};
@@ -83,6 +83,10 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Accepted
     hint.last_at = draft.now;
     hint.count = 1;
     hint.from_outside = !hint.is_by_operator();
+    if !hint.from_outside {
+        // An operator does not wait for the pause that a source outside brought about.
+        tick::end_hint_pause(draft);
+    }
     match hints.iter_mut().find(|known| known.key == hint.key) {
         Some(known) => {
             merge(&mut hint, known);

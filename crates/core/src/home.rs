@@ -7,11 +7,12 @@
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
-use crate::work;
+use crate::{task, work};
 use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
 use holon_domain::limits;
+use holon_domain::task::StopOrder;
 use holon_domain::timer::DueAction;
 
 /// Opens the effect that checks the path of the home.
@@ -48,6 +49,10 @@ pub(crate) fn handle_prepared(
                 reason,
             );
             draft.apply_control("stop", Lifecycle::Stopped, None);
+            // An operator may have started commands meanwhile.
+            if draft.agent.active_tasks > 0 {
+                task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");
+            }
         }
     }
     Reply::Done

@@ -8,6 +8,7 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
+use holon_domain::budget::Budget;
 use holon_domain::consequence::Consequence;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -20,12 +21,13 @@ use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
 use holon_domain::summary::ExecutionProfile;
-use holon_domain::task::{TaskReport, TaskStatusSnapshot};
+use holon_domain::task::{NewCommandTask, StartedCommand, TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::{
     CallbackDelivery, CallbackReceipt, DeliveryMode, TriggerRecord, WakeHint,
 };
+use holon_domain::usage::CallEstimate;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
@@ -55,6 +57,12 @@ pub struct HostConditions {
     pub delivery_targets: Arc<[DeliveryTarget]>,
     /// Address under which external systems reach the host, without a slash at its end. Capability URLs begin with it.
     pub callback_base: String,
+    /// Budgets of the host.
+    pub budgets: Arc<[Budget]>,
+    /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
+    pub zone: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl HostConditions {
@@ -83,6 +91,9 @@ impl HostConditions {
             default_agent: None,
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            budgets: Arc::new([]),
+            zone: "UTC".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }
@@ -189,6 +200,11 @@ pub enum Input {
         stamp: Stamp,
         attempt: Box<FailedAttempt>,
     },
+    /// The request of the open round was built and measured, and not sent, because a budget wants to know its size.
+    CallMeasured {
+        stamp: Stamp,
+        estimate: CallEstimate,
+    },
     /// The running tool call ended.
     ToolFinished {
         stamp: Stamp,
@@ -208,7 +224,13 @@ pub enum Input {
         /// Deferred sends in order, each with its receiver.
         sends: Vec<(AgentId, AgentSend)>,
     },
-    /// The command of a task ended or is lost.
+    /// The command of a queued task runs.
+    TaskStarted {
+        stamp: Stamp,
+        task_id: TaskId,
+        started: Box<StartedCommand>,
+    },
+    /// The command of a task ended, is lost or could not be started.
     TaskEnded {
         stamp: Stamp,
         task_id: TaskId,
@@ -287,6 +309,8 @@ pub enum Input {
     CallerLeft { message_seq: MessageSeq },
     /// The host's models or credentials have changed, so a suspended turn asks again.
     ModelsChanged,
+    /// The budgets of the host have changed, so a turn that one of them suspended asks again.
+    BudgetChanged,
     /// The host found another credential of a provider that had refused the last one.
     CredentialRenewed {
         /// Id of the provider.
@@ -304,7 +328,7 @@ pub enum Input {
     Workspace(Box<WorkspaceCommand>),
     /// An operator changed the skills in the agent's home.
     Skill(Box<SkillCommand>),
-    /// An operator stops a task or writes to it.
+    /// An operator starts a task, stops one or writes to it.
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
@@ -341,6 +365,8 @@ pub enum AfterAbort {
 /// A command of an operator about one task of the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TaskCommand {
+    /// Starts a command as a task, without a turn.
+    Start(Box<NewCommandTask>),
     /// Asks the task to end; the second time it is killed.
     Stop { task_id: TaskId },
     /// Numbers an input, which the shell writes after the commit.
@@ -448,6 +474,8 @@ pub enum Reply {
     Wait(Box<WaitRecord>),
     /// The timer after the command.
     Timer(Box<TimerRecord>),
+    /// The task that was created.
+    Task(Box<TaskStatusSnapshot>),
     /// The task after the request to stop it.
     TaskStop {
         task: Box<TaskStatusSnapshot>,

@@ -206,7 +206,11 @@ pub(crate) fn awaited_due(agent: &AgentRecord) -> Vec<u64> {
     let of_pace = agent.pace.and_then(|pace| pace.due);
     let of_home = agent.home.removal_retry().map(|retry| retry.due);
     let of_ticks = agent.work.tick_pause.and_then(|pause| pause.due);
-    let of_work = of_ticks.into_iter().chain(agent.work.catch_up);
+    let of_hints = agent.work.hint_pause.and_then(|pause| pause.due);
+    let of_work = of_ticks
+        .into_iter()
+        .chain(of_hints)
+        .chain(agent.work.catch_up);
     let of_pauses = of_rest
         .into_iter()
         .chain(of_pace)

@@ -17,8 +17,10 @@
 pub mod admission;
 pub mod assess;
 pub mod attempt;
+pub mod budget;
 mod clock;
 pub mod continuation;
+pub mod delegation;
 mod delivery;
 mod detached;
 mod draft;
@@ -55,6 +57,7 @@ mod timer;
 mod transport;
 mod trigger;
 mod turn;
+mod usage;
 mod wait;
 mod work;
 pub mod workspace;

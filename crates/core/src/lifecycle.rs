@@ -24,7 +24,10 @@ use crate::input::{
     WorkCommand,
 };
 use crate::rejection::Rejection;
-use crate::{detached, occupancy, outbox, rest, task, timer, trigger, turn, wait, work, workspace};
+use crate::{
+    delegation, detached, occupancy, outbox, rest, task, tick, timer, trigger, turn, wait, work,
+    workspace,
+};
 use holon_domain::agent::{AgentRecord, AgentSettings, Counters, HomeState, Lifecycle, WorkState};
 use holon_domain::decision::Decision;
 use holon_domain::event::{
@@ -56,22 +59,28 @@ pub fn create(
     now: Timestamp,
     entropy: &mut dyn Entropy,
 ) -> Decision {
-    let created = AgentCreated {
-        kind: new.identity.kind,
-        profile_preset: new.identity.profile_preset,
-        workspace_id: new.workspace.workspace_id.clone(),
-        imported_from: None,
-    };
     let view = new_view(new, given, now);
     let mut draft = Draft::new(view, host, now, entropy);
+    begin_life(&mut draft);
+    occupancy::settle(&mut draft);
+    draft.decide_alone()
+}
+
+/// Writes what every new agent begins with.
+pub(crate) fn begin_life(draft: &mut Draft<'_>) {
+    let identity = &draft.agent.identity;
+    let created = AgentCreated {
+        kind: identity.kind,
+        profile_preset: identity.profile_preset,
+        workspace_id: draft.agent.workspace.workspace_id.clone(),
+        imported_from: None,
+    };
     draft.take_generation();
     draft.event(Event::AgentCreated(created));
     let given = AttachedWorkspace::of(&draft.agent.workspace);
-    workspace::register(&mut draft, &given);
-    trigger::provision(&mut draft);
-    home::prepare(&mut draft);
-    occupancy::settle(&mut draft);
-    draft.decide_alone()
+    workspace::register(draft, &given);
+    trigger::provision(draft);
+    home::prepare(draft);
 }
 
 /// Returns the view of an agent that has no row yet.
@@ -97,6 +106,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         fallback_models: None,
         operator_bindings: Vec::new(),
         unsigned_webhooks: false,
+        supervision: None,
     };
     let agent = AgentRecord {
         settings,
@@ -213,6 +223,17 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
 }
 
+/// Handles changed budgets of the host: a turn that one of them suspended asks again.
+pub(crate) fn handle_budget_changed(draft: &mut Draft<'_>) -> Reply {
+    let may_run = draft.agent.lifecycle == Lifecycle::Runnable;
+    if may_run && turn::is_suspended_by_budget(draft) {
+        turn::end_provider_pause(draft, SuspensionEnd::BudgetChanged);
+        Reply::Done
+    } else {
+        Reply::Unchanged
+    }
+}
+
 /// Handles changed models or credentials of the host: a suspended turn asks the current models, and a turn that pauses
 /// between two tries asks its own models again.
 pub(crate) fn handle_models_changed(draft: &mut Draft<'_>) -> Reply {
@@ -256,13 +277,7 @@ fn stop_running(draft: &mut Draft<'_>, action: &str) {
         "stopped by an operator before the answer was complete",
     );
     draft.apply_control(action, Lifecycle::Stopped, aborted);
-    let order = StopOrder {
-        force: false,
-        with_agent: true,
-        by_agent: false,
-        by_operator: false,
-    };
-    task::stop_all(draft, order, "stopped with its agent");
+    task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");
 }
 
 /// Archives an agent: it is stopped for good and no longer listed, and nothing that it set will wake it. An agent that an
@@ -283,7 +298,25 @@ pub(crate) fn archive(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     }
     draft.agent.archived_at = Some(draft.now);
     end_wakes(draft);
+    delegation::leave_tree(draft);
     Ok(Reply::Done)
+}
+
+/// Archives a private child that has ended or was stopped.
+pub(crate) fn retire_child(draft: &mut Draft<'_>) {
+    match draft.agent.lifecycle {
+        Lifecycle::Booting | Lifecycle::Runnable => {
+            let aborted = release_all(draft, "stopped by its supervisor before it was done");
+            draft.apply_control("archive", Lifecycle::Stopped, aborted);
+            task::stop_all(draft, StopOrder::default(), "stopped with its agent");
+        }
+        Lifecycle::Stopped | Lifecycle::Deleting => {
+            draft.apply_control("archive", draft.agent.lifecycle, None);
+        }
+    }
+    draft.agent.archived_at = Some(draft.now);
+    end_wakes(draft);
+    delegation::leave_tree(draft);
 }
 
 /// Cancels the timers and ends the waits of an agent that is archived.
@@ -333,6 +366,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::Received(_)
         | Input::Deliver { .. }
         | Input::Defer { .. }
+        | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }
@@ -346,6 +380,8 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. }
         | Input::CredentialRenewed { .. }
         | Input::Continue => Ok(()),
     }
@@ -405,6 +441,7 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     let aborted = release_all(draft, "removed before the answer was complete");
     outbox::close(draft);
     draft.apply_control("delete", Lifecycle::Deleting, aborted);
+    delegation::release_all(draft);
     let order = StopOrder {
         force: true,
         with_agent: false,
@@ -424,6 +461,7 @@ fn release_all(draft: &mut Draft<'_>, summary: &str) -> Option<RunId> {
     }
     rest::end_rest(draft);
     work::end_tick_pause(draft);
+    tick::end_hint_pause(draft);
     detached::next_generation(draft);
     turn::abort(draft, TerminalReason::AgentStopped, summary)
 }

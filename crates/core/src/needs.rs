@@ -41,7 +41,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.hints = agent.work.hints > 0;
         }
         Input::Work(command) => name_work(command, agent, &mut needs),
-        Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
+        Input::Task(TaskCommand::Start(_)) => {}
+        Input::TaskStarted { task_id, .. }
+        | Input::Task(TaskCommand::Stop { task_id } | TaskCommand::Input { task_id }) => {
             needs.tasks.insert(task_id.clone());
         }
         Input::DueCame { due, .. } => name_due(due, &mut needs),
@@ -56,7 +58,10 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::AttemptFailed { .. } | Input::CredentialRenewed { .. } => {
             needs.attempts = has_attempts(agent);
         }
-        Input::CallerLeft { .. } | Input::ModelsChanged => {}
+        Input::CallerLeft { .. }
+        | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. } => {}
         Input::Continue => needs.queue_head = true,
         Input::RoundAnswered { answer, .. } => {
             for intent in answer.intents.iter().flatten() {
@@ -72,11 +77,16 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             AgentSend::Message { .. } | AgentSend::Notification { .. } => {
                 needs.active_waits = agent.work.active_waits > 0
             }
+            AgentSend::Followup { .. } => needs.active_waits = agent.work.active_waits > 0,
+            AgentSend::ChildAttached { task_id, .. } => {
+                needs.tasks.insert(task_id.clone());
+            }
             AgentSend::ChildEnded { task_id, .. } => {
                 needs.tasks.insert(task_id.clone());
                 needs.active_waits = agent.work.active_waits > 0;
             }
-            AgentSend::Stop => all_open(agent, &mut needs),
+            AgentSend::Spawn { .. } => {}
+            AgentSend::Stop | AgentSend::Remove => all_open(agent, &mut needs),
             AgentSend::Verdict { .. } => needs.round = call.map(|call| call.round_entry),
         },
         Input::TaskEnded { task_id, .. } => {
@@ -124,7 +134,9 @@ fn all_open(agent: &AgentRecord, needs: &mut Needs) {
 
 fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
     match intent {
-        Intent::TaskStatus { task_id } | Intent::TaskStop { task_id } => {
+        Intent::TaskStatus { task_id }
+        | Intent::TaskStop { task_id }
+        | Intent::TaskInput { task_id, .. } => {
             needs.tasks.insert(task_id.clone());
         }
         Intent::TaskList => needs.active_tasks = true,
@@ -163,10 +175,10 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
                 }));
         }
         Intent::Trigger(_) => needs.triggers = true,
+        Intent::SpawnAgent(_) => needs.tree = true,
         Intent::Sleep { .. }
         | Intent::Enqueue { .. }
         | Intent::NotifyOperator { .. }
-        | Intent::TaskInput { .. }
         | Intent::TaskOutput(_)
         | Intent::Message { .. }
         | Intent::CreateWorkItem(_)
@@ -212,6 +224,7 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
         | DueAction::PaceOver
         | DueAction::DeliveryRetry { .. }
         | DueAction::RemovalRetry
-        | DueAction::WorkTick => {}
+        | DueAction::WorkTick
+        | DueAction::HintTick => {}
     }
 }

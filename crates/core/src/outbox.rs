@@ -10,7 +10,7 @@ pub(crate) use command::{end_lane, handle_command};
 
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
-use crate::routing;
+use crate::{delegation, routing};
 use holon_domain::agent::Visibility as AgentVisibility;
 use holon_domain::brief::{ActionCode, BriefRow};
 use holon_domain::decision::{BriefSeq, Fact};
@@ -55,6 +55,9 @@ pub(crate) fn deliver_brief(
         (None, _) if row.related_task_id.is_some() => DeliveryTrigger::TaskResult,
         (None, _) => DeliveryTrigger::TurnResult,
     };
+    if let Some(action) = action {
+        delegation::ask_supervisor(draft, turn, action);
+    }
     let item = Deliverable {
         trigger,
         visibility,
@@ -170,7 +173,7 @@ fn release(draft: &mut Draft<'_>, route: &DeliveryRoute) {
     };
     match std::mem::replace(&mut lane.state, LaneState::Idle) {
         LaneState::Idle => {}
-        LaneState::Sending { effect } => draft.close_effect(effect),
+        LaneState::Sending { effect, .. } => draft.close_effect(effect),
         LaneState::Paused { due, .. } => draft.clear_due(due),
     }
 }
@@ -187,7 +190,8 @@ fn begin_if_idle(draft: &mut Draft<'_>, route: &DeliveryRoute) {
         route: route.clone(),
         seq: lane.head,
     });
-    set_state(draft, route, LaneState::Sending { effect });
+    let since = Some(draft.now);
+    set_state(draft, route, LaneState::Sending { effect, since });
 }
 
 fn set_state(draft: &mut Draft<'_>, route: &DeliveryRoute, state: LaneState) {
@@ -206,7 +210,7 @@ pub(crate) fn handle_submitted(
 ) -> Reply {
     let lane = draft.agent.outbox.lane(route);
     let awaited = lane.and_then(|lane| match lane.state {
-        LaneState::Sending { effect } => Some(effect),
+        LaneState::Sending { effect, .. } => Some(effect),
         LaneState::Idle | LaneState::Paused { .. } => None,
     });
     if !draft.accept(stamp, awaited) {

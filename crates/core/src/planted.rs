@@ -21,6 +21,7 @@ macro_rules! planted_faults {
 planted_faults! {
     HintForgotten = "a pending wake hint is not looked at before a rest",
     HintReplaced = "a hint of a second source replaces the first",
+    HintsUnspaced = "each wake hint from outside has a tick of its own",
     HintEndsNoWait = "a hint does not end the wait that names its source",
     QueuedEventEndsNoWait = "an event that was queued when a wait began does not end it",
     PendingHintEndsNoWait = "a hint that was pending when a wait began does not end it",
@@ -54,6 +55,7 @@ planted_faults! {
     EventSkipped = "a queued event from outside is settled without a turn",
     StaleOutcomeAccepted = "an outcome of an older generation is accepted",
     HeldResultDropped = "a result that is to be held is settled",
+    OldGenerationAccepted = "a token of an older generation is accepted",
     RetriesUncounted = "tries of a model are not counted",
 }
 

@@ -17,6 +17,7 @@ use crate::rejection::Rejection;
 use holon_domain::agent::{AgentRecord, ProfilePreset};
 use holon_domain::intent::{HostAction, Intent};
 use holon_domain::summary::{ExecutionPolicy, ExecutionProfile};
+use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolError, ToolErrorKind, ToolFamily};
 use holon_domain::workspace::UseMode;
 use serde_json::json;
@@ -54,6 +55,11 @@ impl ExecutionAct {
             }
             Intent::Host(HostAction::UseWorkspace(request)) => {
                 Some(Self::UseWorkspace(request.mode))
+            }
+            Intent::SpawnAgent(spawn)
+                if matches!(spawn.workspace_mode, WorkspaceMode::Worktree) =>
+            {
+                Some(Self::UseWorkspace(UseMode::Isolated))
             }
             Intent::TaskInput { .. } | Intent::TaskStop { .. } => Some(Self::ControlTask),
             _ => None,

@@ -1,7 +1,7 @@
 //! Recovery: resumes or settles what a dead process left open. Idempotent; a crash during recovery is one more boot.
 //!
 //! Each open effect is settled by the rule on its variant: homes are checked or removed again, a model is asked again,
-//! tasks are watched or stopped again, and a call that can find what it started is performed again. Any other call that
+//! tasks are started, watched or stopped again, and a call that can find what it started is performed again. Any other call that
 //! had begun gets the result its executor can prove, or "outcome unknown" once, and the calls behind it are closed as
 //! not started. Detached effects (`detached`) are opened again. A turn that was resumed too often without a new log
 //! entry is poison (`restart_policy`): its message is set aside.
@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
 use crate::planted::{Fault, is_planted};
 use crate::restart_policy::{self, Resumption};
-use crate::{detached, home, invariant, lifecycle, task, turn, work};
+use crate::{delegation, detached, home, invariant, lifecycle, task, turn, usage, work};
 use holon_domain::CallId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::block::ToolCall;
@@ -71,6 +71,11 @@ fn settle_open(
     detached::next_generation(draft);
     // Only unclean exits count as resumptions of turns and tasks.
     let counted = (cause == RecoveryCause::Boot(PreviousExit::Unclean)).then_some(found);
+    // A restored home holds no claim, so a command that was started after the backup would be started twice.
+    let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
+    if !can_repeat {
+        task::start_no_more(draft);
+    }
     task::supervise_again(draft, counted);
     let nobody_waits =
         matches!(cause, RecoveryCause::Boot(_)) && draft.agent.is_removed_with_process();
@@ -86,10 +91,13 @@ fn settle_open(
         Lifecycle::Booting => home::prepare(draft),
         Lifecycle::Runnable | Lifecycle::Stopped => {}
     }
+    if matches!(cause, RecoveryCause::Boot(_)) {
+        delegation::attach(draft, true);
+    }
     if let Some(mut turn) = draft.agent.open_turn.take() {
+        usage::charge_lost(draft, &mut turn);
         // A waiting caller ended with the process.
         turn.attended &= draft.agent.is_one_run() || cause == RecoveryCause::Doubt;
-        let can_repeat = cause != RecoveryCause::Boot(PreviousExit::Restored);
         resume(draft, turn, proven, counted, can_repeat);
     }
     Reply::Done
@@ -97,7 +105,8 @@ fn settle_open(
 
 /// Deletes a temporary agent. Its effects are already closed, so the turn is dropped without releasing them again.
 fn delete_temporary(draft: &mut Draft<'_>) -> Reply {
-    if let Some(turn) = draft.agent.open_turn.take() {
+    if let Some(mut turn) = draft.agent.open_turn.take() {
+        usage::charge_lost(draft, &mut turn);
         if let Some(due) = turn.phase.due() {
             draft.clear_due(due);
         }
@@ -147,12 +156,7 @@ fn resume(
                 }
             }
             record(draft, &turn, Vec::new(), Vec::new());
-            let effect = draft.open_effect(Effect::CallModel {
-                turn_index: turn.turn_index,
-                attempt: turn::current_try(&turn),
-            });
-            turn.phase = Phase::CallingModel { effect };
-            draft.agent.open_turn = Some(turn);
+            turn::ask(draft, turn);
         }
         Phase::RunningTool { effect, .. } => {
             match judge(&mut turn) {
@@ -214,6 +218,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         Effect::PrepareHome
         | Effect::RemoveHome
         | Effect::CallModel { .. }
+        | Effect::StartTask { .. }
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }

@@ -73,6 +73,15 @@ pub enum Rejection {
     /// Input for a task that has ended.
     #[error("the task is over and takes no input")]
     TaskOver,
+    /// The agent has as many tasks as `limits::TASKS_PER_AGENT` allows.
+    #[error(
+        "the agent has {} tasks that are not over, which is the limit",
+        limits::TASKS_PER_AGENT
+    )]
+    TooManyTasks { agent_id: AgentId },
+    /// A command that no shell can run.
+    #[error("{reason}")]
+    InvalidCommand { reason: &'static str },
     /// The agent has no work item with this id.
     #[error("the agent has no such work item")]
     NoSuchWorkItem { agent_id: AgentId },
@@ -225,6 +234,8 @@ impl Rejection {
             Self::NoCurrentRun { .. } => NO_CURRENT_RUN,
             Self::StaleRun { .. } => STALE_RUN,
             Self::TaskOver => TASK_OVER,
+            Self::TooManyTasks { .. } => TOO_MANY_TASKS,
+            Self::InvalidCommand { .. } => INVALID_COMMAND,
             Self::NoSuchWorkItem { .. } => NO_SUCH_WORK_ITEM,
             Self::WorkItemCompleted { .. } => WORK_ITEM_COMPLETED,
             Self::NoSuchWait { .. } => NO_SUCH_WAIT,
@@ -291,11 +302,13 @@ impl Rejection {
             | Self::NoSuchTrigger { agent_id }
             | Self::TriggerModeNotAllowed { agent_id }
             | Self::NoCurrentRun { agent_id }
+            | Self::TooManyTasks { agent_id }
             | Self::StaleRun { agent_id, .. } => Some(agent_id),
             Self::NoModel
             | Self::ModelUnavailable { .. }
             | Self::NoSuchTask
             | Self::TaskOver
+            | Self::InvalidCommand { .. }
             | Self::UnknownToken
             | Self::TriggerModeMismatch
             | Self::InvalidWork { .. }
@@ -367,6 +380,12 @@ impl Rejection {
                 current: RunId::from_stored("run_2"),
             },
             Self::TaskOver,
+            Self::TooManyTasks {
+                agent_id: agent_id(),
+            },
+            Self::InvalidCommand {
+                reason: "the command is empty",
+            },
             Self::NoSuchWorkItem {
                 agent_id: agent_id(),
             },

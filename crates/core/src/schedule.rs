@@ -7,6 +7,7 @@ use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_s
 use crate::continuation::{self, Trigger};
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
+use crate::tick::TickCause;
 use crate::{rest, tick, timer, turn, wait};
 use holon_domain::agent::AgentStatus;
 use holon_domain::closure::{ClosureDecision, WaitingReason};
@@ -121,7 +122,7 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
     }
     if is_self_caused(&head.envelope) && rest::must_pace(draft) {
         // A hint from outside does not wait behind the pause.
-        return draft.agent.work.hints > 0;
+        return tick::cause(&draft.agent) == Some(TickCause::Hints);
     }
     if !timer::release_tick(draft, &head) {
         let why = "its timer was cancelled".to_owned();

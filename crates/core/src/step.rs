@@ -9,8 +9,9 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delivery, detached, hint, home, invariant, lifecycle, outbox, recovery, rest,
-    schedule, skill, task, tick, timer, transport, trigger, turn, wait, work, workspace,
+    admission, clock, delegation, delivery, detached, hint, home, invariant, lifecycle, outbox,
+    recovery, rest, schedule, skill, task, tick, timer, transport, trigger, turn, wait, work,
+    workspace,
 };
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
@@ -55,6 +56,7 @@ pub fn step(
     let applied = apply(&mut draft, input);
     if applied.is_ok() {
         schedule::run_to_rest(&mut draft);
+        delegation::end_if_done(&mut draft);
     }
     // Neither a decision nor a refusal is valid if it was made without a part that it read.
     let (decision, sends) = draft.finish().map_err(StepError::NeedsMore)?;
@@ -86,6 +88,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::HomeRemoved { stamp, result } => Ok(home::handle_removed(draft, *stamp, result)),
         Input::RoundAnswered { stamp, answer } => Ok(turn::handle_answer(draft, *stamp, answer)),
         Input::AttemptFailed { stamp, attempt } => Ok(turn::handle_failure(draft, *stamp, attempt)),
+        Input::CallMeasured { stamp, estimate } => {
+            Ok(turn::handle_measured(draft, *stamp, *estimate))
+        }
         Input::ToolFinished {
             stamp,
             consequence,
@@ -99,6 +104,11 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Received(sent) => receive(draft, sent),
         Input::Deliver { stamp, sends } => Ok(delivery::deliver(draft, *stamp, sends)),
         Input::Defer { sends } => Ok(delivery::defer(draft, sends)),
+        Input::TaskStarted {
+            stamp,
+            task_id,
+            started,
+        } => Ok(task::handle_start(draft, *stamp, task_id, started)),
         Input::TaskEnded {
             stamp,
             task_id,
@@ -143,6 +153,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::GiveUp { message } => Ok(turn::give_up(draft, message)),
         Input::CallerLeft { message_seq } => Ok(turn::handle_caller_left(draft, *message_seq)),
         Input::ModelsChanged => Ok(lifecycle::handle_models_changed(draft)),
+        Input::BudgetChanged => Ok(lifecycle::handle_budget_changed(draft)),
         Input::CredentialRenewed { provider } => {
             Ok(lifecycle::handle_credential_renewed(draft, provider))
         }
@@ -218,8 +229,22 @@ fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> 
             };
             delivery::message(draft, from, text, worth)
         }
+        // The kernel makes the agent; one that exists cannot be made again.
+        AgentSend::Spawn { .. } => Ok(Reply::Unchanged),
+        AgentSend::Followup { message, .. } => delegation::accept_followup(draft, message),
+        AgentSend::ChildAttached {
+            child,
+            task_id,
+            after_restart,
+        } => Ok(delegation::handle_attached(
+            draft,
+            child,
+            task_id,
+            *after_restart,
+        )),
         AgentSend::ChildEnded { task_id, end } => task::handle_child_end(draft, task_id, end),
-        AgentSend::Stop => lifecycle::stop(draft),
+        AgentSend::Stop => delegation::retire(draft),
+        AgentSend::Remove => Ok(lifecycle::delete(draft)),
         AgentSend::Verdict { send, verdict } => Ok(turn::handle_verdict(draft, *send, verdict)),
     }
 }
@@ -239,6 +264,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         | DueAction::PaceOver
         | DueAction::RemovalRetry
         | DueAction::WorkTick
+        | DueAction::HintTick
         | DueAction::DeliveryRetry { .. }
         | DueAction::CatchUp => {}
     }
@@ -255,6 +281,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
         DueAction::ProviderPauseOver { .. } => turn::handle_provider_pause_end(draft, id),
         DueAction::RemovalRetry => home::handle_removal_pause_end(draft),
         DueAction::WorkTick => tick::handle_tick_due(draft, id),
+        DueAction::HintTick => tick::handle_hint_due(draft, id),
         DueAction::CatchUp => work::catch_up(draft),
         DueAction::DeliveryRetry { route } => outbox::handle_pause_end(draft, id, route),
         DueAction::Recheck { .. } | DueAction::WaitOver { .. } | DueAction::TimerFire { .. } => {

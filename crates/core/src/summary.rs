@@ -5,8 +5,8 @@ use crate::input::HostConditions;
 use crate::policy;
 use holon_domain::AgentId;
 use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Lifecycle, Ownership,
-    ProfilePreset, Visibility,
+    AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, ItemCounts, Lifecycle,
+    Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::delivery::OutboxLane;
 use holon_domain::explanation::Explanation;
@@ -22,7 +22,7 @@ use holon_domain::summary::{
 use holon_domain::task::TaskListEntry;
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
-use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemView};
+use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemSchedulingState, WorkItemView};
 use holon_domain::workspace::{Occupant, WorkspaceEntry};
 
 /// Builds the summary of one agent.
@@ -62,9 +62,10 @@ pub fn summarise(
         active_tasks,
         recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
         recent_event_count: agent.counters.events.min(EVENT_PAGE),
-        work_item_counts: agent.work.items,
+        work_item_counts: item_counts(agent),
         active_timer_count: agent.work.active_timers,
         work: WorkSummary::default(),
+        active_children: Vec::new(),
         loaded_agents_md: Default::default(),
         skills: Default::default(),
         newest_seq: agent.counters.events,
@@ -115,12 +116,40 @@ pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHi
 /// Builds the view of a work item with its scheduling state for this agent.
 #[must_use]
 pub fn work_item_view(agent: &AgentRecord, item: &WorkItemRecord) -> WorkItemView {
-    item.view(ViewContext {
+    let view = item.view(ViewContext {
         agent_home: &agent.agent_home,
         current: agent.work.current.as_ref().map(|current| &current.id),
         wake_count: agent.work.wake_count,
         include_todo_list: true,
-    })
+    });
+    match view.scheduling_state {
+        WorkItemSchedulingState::Runnable | WorkItemSchedulingState::Stalled
+            if agent.archived_at.is_some() =>
+        {
+            let state = WorkItemSchedulingState::Blocked;
+            WorkItemView {
+                scheduling_state: state,
+                readiness: state.readiness(),
+                is_runnable: false,
+                ..view
+            }
+        }
+        _ => view,
+    }
+}
+
+/// Counts the open items by state. Nothing of an archived agent is runnable.
+const fn item_counts(agent: &AgentRecord) -> ItemCounts {
+    let items = agent.work.items;
+    if agent.archived_at.is_none() {
+        return items;
+    }
+    ItemCounts {
+        runnable: 0,
+        stalled: 0,
+        blocked: items.blocked + items.runnable + items.stalled,
+        ..items
+    }
 }
 
 /// Returns the identity of an agent as clients see it. The default agent is the one that the host's settings name now.
@@ -159,6 +188,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         ownership: Ownership::SelfOwned,
         profile_preset: ProfilePreset::PublicNamed,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     AgentListEntry {
         identity: IdentityView::active(identity),

@@ -1,7 +1,8 @@
-//! Tasks: commands that outlive the call that started them.
+//! Tasks: commands that outlive the call that started them, and commands that an operator starts.
 //!
 //! | status | holds | end reported | asked to stop | agent stopped or removed | restart |
 //! |---|---|---|---|---|---|
+//! | queued by an operator | `StartTask` | failed when it could not be started; otherwise as below | cancelling | cancelling | started, or found; only watched in a restored home |
 //! | queued, running | `WatchTask` | completed or failed; interrupted when nothing is proven | cancelling | cancelling | watched again |
 //! | cancelling | `StopTask` | cancelled; completed or failed when it had ended by itself; interrupted when nothing is proven | by force | by force when removed | stopped again, as strongly as ever asked |
 //! | an end | nothing | dropped as stale | unchanged | unchanged | unchanged |
@@ -11,21 +12,24 @@
 //! purpose. If the agent or an operator stopped it, the end is a `task_status` message, which opens no turn. If it was
 //! stopped with the agent, the result is held for the next turn and begins none itself.
 
+mod child;
 mod command;
 mod result;
+mod start;
 
+pub(crate) use child::{begin_child, discard_child, handle_child_end};
+use child::{cancel_child, end_child_with_parent};
 pub(crate) use command::handle as handle_command;
+pub(crate) use start::{handle_start, start_no_more};
 
 use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, ProbeResult, Reply, Stamp};
-use crate::rejection::Rejection;
 use crate::{wait, work};
 use holon_domain::agent::Lifecycle;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
-use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated};
-use holon_domain::send::ChildEnd;
+use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated, WorkItemDelegationCompleted};
 use holon_domain::task::{
     CommandTaskSpec, StopOrder, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskReport,
     TaskStatus, WaitPolicy,
@@ -70,8 +74,7 @@ fn new_task(
     spec: CommandTaskSpec,
     status: TaskStatus,
 ) -> TaskRecord {
-    let words: Vec<&str> = spec.cmd.split_whitespace().collect();
-    let summary = text::preview(&words.join(" "), limits::EVENT_PREVIEW_BYTES);
+    let summary = start::one_line(&spec.cmd);
     TaskRecord {
         id: TaskId::of_call(&spec.call_id),
         agent_id: draft.agent.identity.agent_id.clone(),
@@ -110,7 +113,7 @@ fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     draft.begin_task(task);
 }
 
-/// Opens the effect that watches or stops a task of this status. A stop is as strong as the row says, regardless of who
+/// Opens the effect that starts, watches or stops a task of this status. A stop is as strong as the row says, regardless of who
 /// requests it again. A child task holds no effect: the child's own decision sends its end.
 fn open_supervision(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId> {
     if task.kind == TaskKind::ChildAgentTask {
@@ -121,6 +124,9 @@ fn open_supervision(draft: &mut Draft<'_>, task: &TaskRecord) -> Option<EffectId
     let removed = draft.agent.lifecycle == Lifecycle::Deleting;
     let force = removed || task.stop.is_some_and(|order| order.force);
     match task.status {
+        TaskStatus::Queued if start::is_due(task) => {
+            Some(draft.open_effect(Effect::StartTask { task_id }))
+        }
         TaskStatus::Queued | TaskStatus::Running => {
             Some(draft.open_effect(Effect::WatchTask { task_id }))
         }
@@ -141,6 +147,8 @@ pub(crate) enum StopOutcome {
     Forced,
     /// The task is a child whose supervision was interrupted, and it is released.
     LetGo,
+    /// The task is a child, which is stopped with everything below it.
+    ChildStopped,
     /// The task has already ended.
     Over,
 }
@@ -157,6 +165,17 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     let task = draft.task(id)?;
     if task.is_over() {
         return Some(StopOutcome::Over);
+    }
+    if task.child().is_some() {
+        let reason = match actor {
+            StopActor::Agent => "stopped by its parent",
+            StopActor::Operator => "stopped by an operator",
+        };
+        let task = cancel_child(draft, task, reason);
+        if actor == StopActor::Operator {
+            result::queue_status(draft, &task, &result::LastOutput::None);
+        }
+        return Some(StopOutcome::ChildStopped);
     }
     if task.status == TaskStatus::Interrupted {
         let summary = "let go after its supervision was interrupted";
@@ -183,28 +202,21 @@ pub(crate) fn stop(draft: &mut Draft<'_>, id: &TaskId, actor: StopActor) -> Opti
     })
 }
 
-/// Stops every command of an agent that is stopped or removed. A parent accepts its child's end in every state, so a
-/// child task stays open while the parent is stopped; a parent that is removed does not wait for it.
+/// Stops every command and child of an agent that is stopped or removed. A child task of an earlier build names no child:
+/// it stays open while its parent is stopped, because a parent accepts its child's end in every state.
 pub(crate) fn stop_all(draft: &mut Draft<'_>, order: StopOrder, reason: &str) {
     for task in draft.active_tasks() {
-        if task.kind == TaskKind::ChildAgentTask {
+        if task.child().is_some() && draft.agent.lifecycle != Lifecycle::Deleting {
+            let task = cancel_child(draft, task, reason);
+            if order.with_agent {
+                result::hold(draft, &task, &result::LastOutput::None);
+            }
+        } else if task.kind == TaskKind::ChildAgentTask {
             end_child_with_parent(draft, task);
         } else {
             cancel(draft, task, order, reason);
         }
     }
-}
-
-/// Ends the task of a child whose parent is being removed. No result is queued, because no agent is left to read it.
-fn end_child_with_parent(draft: &mut Draft<'_>, task: TaskRecord) {
-    if draft.agent.lifecycle != Lifecycle::Deleting {
-        return;
-    }
-    if let Some(effect) = task.effect {
-        draft.close_effect(effect);
-    }
-    let end = result::without_output(&task, "removed with its parent", draft.now);
-    drop(close(draft, task, TaskStatus::Cancelled, end));
 }
 
 fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason: &str) {
@@ -232,15 +244,18 @@ fn cancel(draft: &mut Draft<'_>, mut task: TaskRecord, order: StopOrder, reason:
 
 /// Reopens the effects of all tasks in a new generation. `found` holds the probes of a new process after an unclean
 /// exit. A task whose command is found ended again and again is ended without reading its output, because reading it
-/// may kill the host (see `restart_policy`).
+/// may kill the host (see `restart_policy`). So is a queued one that is found not started again and again.
 pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) {
     for mut task in draft.active_tasks() {
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
         if let Some(found) = found {
-            let is_over = |finding: &Finding| {
+            let is_stuck = |finding: &Finding| {
                 let of_task = match &finding.effect {
+                    Effect::StartTask { task_id } => {
+                        return *task_id == task.id && finding.found == ProbeResult::Nothing;
+                    }
                     Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
                         *task_id == task.id
                     }
@@ -254,20 +269,12 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
                 };
                 of_task && finding.found == ProbeResult::Ended
             };
-            task.ends_unread = match found.iter().any(is_over) {
+            task.ends_unread = match found.iter().any(is_stuck) {
                 true => task.ends_unread + 1,
                 false => 0,
             };
             if task.ends_unread >= limits::RESUMES_WITHOUT_PROGRESS {
-                let report = TaskReport::Lost {
-                    reason: format!(
-                        "it is over, but the runtime died {} times in a row while it read how; its output was not \
-                         read again",
-                        task.ends_unread
-                    ),
-                    stdout: CapturedStream::default(),
-                    stderr: CapturedStream::default(),
-                };
+                let report = stuck_report(&task);
                 conclude(draft, task, &report);
                 continue;
             }
@@ -280,7 +287,28 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
     }
 }
 
-/// Handles the end or the loss of a task's command.
+/// Reports on a task whose start or end was met too often by an unclean exit.
+fn stuck_report(task: &TaskRecord) -> TaskReport {
+    let times = task.ends_unread;
+    let reason = if start::is_due(task) {
+        // A probe that finds nothing does not prove that nothing ran: the supervisor may have died.
+        format!(
+            "the runtime died {times} times in a row before the start was on record; it is not tried again, and \
+             whether it ran is not known"
+        )
+    } else {
+        format!(
+            "it is over, but the runtime died {times} times in a row while it read how; its output was not read again"
+        )
+    };
+    TaskReport::Lost {
+        reason,
+        stdout: CapturedStream::default(),
+        stderr: CapturedStream::default(),
+    }
+}
+
+/// Handles the end or the loss of a task's command, or that it could not be started.
 pub(crate) fn handle_end(
     draft: &mut Draft<'_>,
     stamp: Stamp,
@@ -301,7 +329,8 @@ pub(crate) fn handle_end(
 }
 
 /// Records the end of a task whose effect is closed, and queues its result if one is owed.
-fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
+fn conclude(draft: &mut Draft<'_>, mut task: TaskRecord, report: &TaskReport) {
+    start::note_output(&mut task, report);
     let (status, end) = result::of_command(&task, report, draft.now);
     let (task, ended) = close(draft, task, status, end);
     let output = result::LastOutput::of(report);
@@ -323,38 +352,6 @@ fn conclude(draft: &mut Draft<'_>, task: TaskRecord, report: &TaskReport) {
     wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
 }
 
-/// Handles the end of a child agent, which ends the task that represents it.
-pub(crate) fn handle_child_end(
-    draft: &mut Draft<'_>,
-    id: &TaskId,
-    child: &ChildEnd,
-) -> Result<Reply, Rejection> {
-    let found = draft.task(id);
-    let open = found.filter(|task| task.kind == TaskKind::ChildAgentTask && !task.is_over());
-    let Some(task) = open else {
-        return Err(Rejection::NoSuchTask);
-    };
-    if let Some(effect) = task.effect {
-        draft.close_effect(effect);
-    }
-    let (status, end) = result::of_child(&task, child, draft.now);
-    let (task, ended) = close(draft, task, status, end);
-    // A parent that may not run receives the result in its next turn.
-    match draft.agent.lifecycle {
-        Lifecycle::Booting | Lifecycle::Runnable => {
-            let resumes = wait::resumes(&ended);
-            result::queue(draft, &task, &result::LastOutput::None, resumes);
-        }
-        Lifecycle::Stopped => {
-            result::hold(draft, &task, &result::LastOutput::None);
-            wait::report_ended(draft, &ended, &format!("Task {} ended.", task.id));
-        }
-        Lifecycle::Deleting => {}
-    }
-    home::remove_when_free(draft);
-    Ok(Reply::Done)
-}
-
 /// Writes the end of a task. Returns the waits that it ended too.
 fn close(
     draft: &mut Draft<'_>,
@@ -372,6 +369,11 @@ fn close(
         ..task
     };
     draft.event(status_event(&task, previous, &reason));
+    if let Some(record) = task.delegation() {
+        let told = text::preview(&reason, limits::EVENT_PREVIEW_BYTES);
+        let completed = WorkItemDelegationCompleted::of(record, Some(told));
+        draft.event(Event::WorkItemDelegationCompleted(completed));
+    }
     if previous.is_terminal() {
         // An interrupted child is not counted among the active tasks.
         draft.change_task(task.clone());

@@ -17,11 +17,13 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SystemTickEmitted, SystemTickSuppressed, WakeHintIgnored};
-use holon_domain::message::{Cause, MessageKind, Priority, ResumeReason};
+use holon_domain::message::{
+    AdmissionContext, Cause, DeliverySurface, MessageKind, Priority, ResumeReason,
+};
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::{WaitId, WorkItemId, limits, text};
+use holon_domain::{Timestamp, WaitId, WorkItemId, limits, text};
 use serde_json::{Value, json};
 
 /// The reason for the next tick, as the agent's row says.
@@ -41,6 +43,10 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
     if agent.lifecycle != Lifecycle::Runnable || agent.is_one_run() {
         return None;
     }
+    // Hints end waits and wake stalled work, so work waits for the tick that tells them.
+    if work.hint_pause.is_some_and(|pause| pause.due.is_some()) {
+        return None;
+    }
     if work.hints > 0 && !is_planted(Fault::HintForgotten) {
         return Some(TickCause::Hints);
     }
@@ -55,7 +61,10 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
 /// Queues the next tick, or sets the pause before it. Returns true if it did either; the scheduler then looks again.
 pub(crate) fn emit(draft: &mut Draft<'_>, cause: TickCause) -> bool {
     match cause {
-        TickCause::Hints => tell_hints(draft),
+        TickCause::Hints => match hint_pause_end(draft) {
+            Some(at) => begin_hint_pause(draft, at),
+            None => tell_hints(draft),
+        },
         TickCause::Work => tick_for_work(draft),
         TickCause::Rechecks => tell_rechecks(draft),
     }
@@ -171,6 +180,8 @@ fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
         priority: self_caused_priority(&draft.agent, Priority::Normal),
         work_item_id: Some(item.id.clone()),
         metadata: Some(metadata),
+        correlation_id: None,
+        causation_id: None,
     };
     send(draft, words, Provenance::self_caused(authority), about);
     true
@@ -210,6 +221,8 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
         priority: Priority::Background,
         work_item_id: Some(first.id.clone()),
         metadata: Some(json!({ "work_item_id": first.id, "work_item_ids": listed })),
+        correlation_id: None,
+        causation_id: None,
     };
     send(draft, words, Provenance::self_caused(authority), about);
     if is_planted(Fault::RecheckConsumedUnshown) {
@@ -218,6 +231,45 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
             .for_each(|item| work::consume_recheck(draft, item));
     }
     true
+}
+
+/// Returns the end of the pause that pending hints have to wait for.
+fn hint_pause_end(draft: &Draft<'_>) -> Option<Timestamp> {
+    let pause = draft.agent.work.hint_pause?;
+    // A clock that was set back does not make the pause longer.
+    let longest = draft.now.plus_millis(limits::HINT_TICK_PAUSE_MS);
+    let runs = pause.at > draft.now && !is_planted(Fault::HintsUnspaced);
+    runs.then(|| pause.at.min(longest))
+}
+
+fn begin_hint_pause(draft: &mut Draft<'_>, at: Timestamp) -> bool {
+    let due = draft.set_due(at, DueAction::HintTick);
+    draft.agent.work.hint_pause = Some(RestWake { at, due: Some(due) });
+    draft.event(Event::SystemTickSuppressed(SystemTickSuppressed {
+        subsystem: WAKE_HINT.to_owned(),
+        reason: "hints_are_spaced".to_owned(),
+        work_item_id: None,
+        until: Some(at),
+    }));
+    true
+}
+
+/// Ends the pause between two ticks for hints.
+pub(crate) fn end_hint_pause(draft: &mut Draft<'_>) {
+    let pause = draft.agent.work.hint_pause.take();
+    if let Some(due) = pause.and_then(|pause| pause.due) {
+        draft.clear_due(due);
+    }
+}
+
+/// Handles the end of the pause between two ticks for hints.
+pub(crate) fn handle_hint_due(draft: &mut Draft<'_>, id: DueId) -> Reply {
+    let pause = draft.agent.work.hint_pause;
+    if pause.and_then(|pause| pause.due) != Some(id) {
+        return Reply::Unchanged;
+    }
+    draft.agent.work.hint_pause = None;
+    Reply::Done
 }
 
 /// Turns all pending hints into one tick. The content of a hint is marked as external evidence. Hints without content
@@ -252,9 +304,27 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
             keys: hints.iter().map(shown).collect(),
         }));
     }
-    let metadata = json!({ "wake_hints": hints.len(), "waiting_intent_ids": waits });
+    let metadata = json!({
+        "wake_hints": hints.len(),
+        "waiting_intent_ids": waits,
+        "activations": hints.iter().map(activation).collect::<Vec<_>>(),
+    });
+    // Ids of one delivery are those of the tick; a tick of several has none of its own.
+    let only = match hints.as_slice() {
+        [hint] if hint.count == 1 => Some(hint),
+        _ => None,
+    };
+    let correlation_id = only.and_then(|hint| hint.correlation_id.clone());
+    let causation_id = only.and_then(|hint| hint.causation_id.clone());
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);
+    draft.agent.work.hint_pause = hints
+        .iter()
+        .any(|hint| hint.from_outside)
+        .then(|| RestWake {
+            at: draft.now.plus_millis(limits::HINT_TICK_PAUSE_MS),
+            due: None,
+        });
     let provenance = Provenance {
         authority: authority_of(&hints),
         cause: Cause::Outside,
@@ -265,6 +335,8 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         priority: Priority::Normal,
         work_item_id: None,
         metadata: Some(metadata),
+        correlation_id,
+        causation_id,
     };
     send(draft, words, provenance, about);
     true
@@ -288,13 +360,40 @@ fn authority_of(hints: &[WakeHint]) -> AuthorityClass {
     }
 }
 
+/// Lists where a hint came from, for the metadata of its tick.
+fn activation(hint: &WakeHint) -> Value {
+    let (surface, admission) = match hint.external_trigger_id {
+        Some(_) => (
+            Some(DeliverySurface::HttpCallbackWake),
+            Some(AdmissionContext::ExternalTriggerCapability),
+        ),
+        None => (None, None),
+    };
+    json!({
+        "key": hint.key,
+        "external_trigger_id": hint.external_trigger_id,
+        "delivery_mode": hint.delivery_mode,
+        "source": hint.source,
+        "content_type": hint.content_type,
+        "correlation_id": hint.correlation_id,
+        "causation_id": hint.causation_id,
+        "count": hint.count,
+        "delivery_surface": surface,
+        "admission_context": admission,
+    })
+}
+
 /// Describes a hint to the model. All that came from outside is marked as evidence.
 fn describe(hint: &WakeHint) -> String {
     let times = match hint.count {
         1 => String::new(),
         count => format!(" ({count} times)"),
     };
-    let source = hint.source.as_deref().unwrap_or(&hint.key);
+    let source = match (&hint.source, &hint.external_trigger_id) {
+        (Some(source), Some(trigger)) => format!("{source} (external trigger {trigger})"),
+        (Some(source), None) => source.clone(),
+        (None, _) => hint.key.clone(),
+    };
     let mut words = match &hint.reason {
         Some(reason) if hint.is_by_operator() => format!("You were woken{times}: {reason}"),
         Some(reason) => format!(
@@ -329,12 +428,16 @@ struct TickSubject {
     priority: Priority,
     work_item_id: Option<WorkItemId>,
     metadata: Option<Value>,
+    correlation_id: Option<String>,
+    causation_id: Option<String>,
 }
 
 fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: TickSubject) {
     let ingress = Ingress {
         priority: about.priority,
         metadata: about.metadata,
+        correlation_id: about.correlation_id,
+        causation_id: about.causation_id,
         ..Ingress::runtime(MessageKind::SystemTick, about.subsystem, words)
     };
     let entry = admission::enqueue(draft, ingress, provenance);

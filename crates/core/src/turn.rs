@@ -8,9 +8,10 @@
 //! them. `notification` answers `NotifyOperator`. `suspension` waits out an outage and `notice` tells the operator about
 //! it. `calls` runs tools and `command_events` records their commands; `immediate_calls`, `trigger_calls` and `work_calls`
 //! answer the calls that the kernel decides, and
-//! `call_results` records results. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
+//! `call_results` records results. `budget_limit` suspends a turn whose budget is used up. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
 
 mod ask;
+mod budget_limit;
 mod call_results;
 mod calls;
 mod command_events;
@@ -28,6 +29,8 @@ mod tries;
 mod trigger_calls;
 mod work_calls;
 
+pub(crate) use ask::{ask, handle_measured};
+pub(crate) use budget_limit::is_suspended_by_budget;
 pub(crate) use call_results::{close_unfinished, error_result, take_over};
 pub(crate) use calls::{
     can_repeat_call, conclude_call, handle_tool_end, handle_verdict, next_round, repeat_call,
@@ -40,4 +43,3 @@ pub(crate) use suspension::{
     end_provider_pause, handle_model_choice, handle_provider_pause_end, handle_recovery,
     is_suspended_by_credential,
 };
-pub(crate) use tries::current_try;

@@ -47,6 +47,11 @@ pub(crate) fn end_by_message(
     resumes(&ended)
 }
 
+/// Ends the waits for an operator when the supervisor of a private child writes: it stands where an operator would.
+pub(crate) fn end_by_supervisor(draft: &mut Draft<'_>) {
+    wake_matching(draft, WakeEvent::Operator, "a message of its supervisor");
+}
+
 /// Ends the waits that name a queued message which is taken up now. A wait that was declared while the message was
 /// queued has not seen it at its admission. Returns the wait that the message resumes.
 pub(crate) fn end_by_head(

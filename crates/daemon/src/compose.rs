@@ -54,6 +54,8 @@ pub(crate) fn open(
             reserved: reserved(home),
             capability_key: capability_key(home),
             callback_base,
+            zone: "UTC".to_owned(),
+            spawn_depth: holon_domain::limits::SPAWN_DEPTH,
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)
@@ -126,7 +128,11 @@ fn selection(home: &Home) -> WorkspaceSelection {
 }
 
 fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
-    let ReloadableAdapters { models, commands } = live.clone();
+    let ReloadableAdapters {
+        models,
+        commands,
+        web,
+    } = live.clone();
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     let fetcher = fetcher(settings);
@@ -149,6 +155,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         outbound: Arc::new(Outbound::new(home.root().to_owned())),
         memory: Arc::new(MemoryFolder),
+        web,
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }

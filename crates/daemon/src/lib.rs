@@ -58,4 +58,6 @@ pub use setup::SettingsReader;
 pub use socket_place::{home_tag, socket_path};
 pub use survey::{learned_limits, survey};
 
-pub use holon_store::{Home, HomeError, HomeOwner, HomeState, LearnedModel, home_owner, owner_pid};
+pub use holon_store::{
+    Home, HomeError, HomeOwner, HomeState, LearnedModel, home_owner, is_home_denied, owner_pid,
+};

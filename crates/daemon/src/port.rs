@@ -10,12 +10,14 @@ mod entropy;
 mod file;
 mod guidance;
 mod home;
+mod image;
 mod memory;
 mod model;
 mod outbound;
 mod peer;
 mod plan;
 mod reloadable;
+mod web;
 mod workspace;
 
 pub(crate) use archive::Archives;

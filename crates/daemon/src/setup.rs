@@ -11,11 +11,12 @@ use holon_api::{
     RuntimeSurface,
 };
 use holon_config::{
-    CatalogModel, CredentialError, Env, ModelCapability, ProviderEntry, Settings, credentials,
+    CatalogModel, CredentialError, Env, ModelCapability, ProviderEntry, Settings, UsdPerMillion,
+    credentials,
 };
 use holon_domain::AgentId;
 use holon_domain::hmac;
-use holon_domain::model::ModelChain;
+use holon_domain::model::{ModelChain, ModelPrice};
 use holon_domain::provider::{AuthKind, CredentialRenewal, PolicySource};
 use holon_domain::text;
 use holon_engine::Host;
@@ -64,7 +65,25 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
         fallback_disabled: settings.disable_provider_fallback.value,
         local_providers: local_providers(settings),
         renewals: renewals(settings),
+        prices: prices(settings),
     }
+}
+
+/// Returns the prices of models that are known.
+fn prices(settings: &Settings) -> BTreeMap<String, ModelPrice> {
+    let row = |known: &CatalogModel| {
+        let price = known.price?;
+        Some((
+            known.model.to_string(),
+            ModelPrice {
+                input_per_million: price.input.micros(),
+                cached_input_per_million: price.cache_read.map(UsdPerMillion::micros),
+                cache_write_per_million: price.cache_write.map(UsdPerMillion::micros),
+                output_per_million: price.output.micros(),
+            },
+        ))
+    };
+    settings.catalog.models().filter_map(row).collect()
 }
 
 /// Returns the step that renews the credential of each provider.
@@ -255,10 +274,34 @@ fn webhook_profile(agent_id: &AgentId) -> String {
     }
 }
 
-/// Decodes a stored secret. It is kept in hexadecimal, because a profile has no spaces and a secret may.
-fn decode_secret(stored: &SecretString) -> Option<SecretString> {
-    let bytes = hmac::from_hex(stored.expose_secret())?;
-    String::from_utf8(bytes).ok().map(SecretString::from)
+/// A stored secret of webhooks, as far as it concerns the agent with one birth.
+#[derive(Debug)]
+enum StoredSecret {
+    Usable(SecretString),
+    /// It was stored for an earlier agent of the name.
+    OfAnother,
+    Unreadable,
+}
+
+/// Encodes a secret for its profile, with the birth of its agent. It is in hexadecimal, because a profile has no spaces
+/// and a secret may.
+fn encode_secret(birth: i64, secret: &SecretString) -> SecretString {
+    let secret = hmac::hex(secret.expose_secret().as_bytes());
+    SecretString::from(format!("{birth}.{secret}"))
+}
+
+/// Decodes a stored secret. One without a birth was stored by an earlier build, and is that of the present agent.
+fn decode_secret(stored: &SecretString, birth: i64) -> StoredSecret {
+    let (of, secret) = match stored.expose_secret().split_once('.') {
+        Some((of, secret)) => (of.parse().ok(), secret),
+        None => (Some(birth), stored.expose_secret()),
+    };
+    let secret = hmac::from_hex(secret).and_then(|bytes| String::from_utf8(bytes).ok());
+    match (of, secret) {
+        (Some(of), _) if of != birth => StoredSecret::OfAnother,
+        (Some(_), Some(secret)) => StoredSecret::Usable(SecretString::from(secret)),
+        (None, _) | (_, None) => StoredSecret::Unreadable,
+    }
 }
 
 impl HostSetup {
@@ -280,9 +323,14 @@ impl HostSetup {
 
 #[async_trait]
 impl holon_server::SetupReader for HostSetup {
-    async fn has_webhook_secret(&self, agent_id: &AgentId) -> Result<bool, String> {
+    async fn has_webhook_secret(&self, agent_id: &AgentId, birth: i64) -> Result<bool, String> {
         let stored = self.with_credentials(agent_id, credentials::stored).await?;
-        Ok(stored.is_some())
+        Ok(
+            stored.is_some_and(|stored| match decode_secret(&stored, birth) {
+                StoredSecret::Usable(_) | StoredSecret::Unreadable => true,
+                StoredSecret::OfAnother => false,
+            }),
+        )
     }
 
     async fn models(&self) -> ModelsResponse {
@@ -314,32 +362,36 @@ impl holon_server::SetupManager for HostSetup {
         self.reload().await
     }
 
-    async fn webhook_secret(&self, agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+    async fn webhook_secret(
+        &self,
+        agent_id: &AgentId,
+        birth: i64,
+    ) -> Result<Option<SecretString>, String> {
         let stored = self.with_credentials(agent_id, credentials::stored).await?;
-        match stored {
-            None => Ok(None),
-            Some(stored) => match decode_secret(&stored) {
-                Some(secret) => Ok(Some(secret)),
-                None => {
-                    Err("the stored secret of the webhook cannot be read; set it again".to_owned())
-                }
-            },
+        match stored.map(|stored| decode_secret(&stored, birth)) {
+            None | Some(StoredSecret::OfAnother) => Ok(None),
+            Some(StoredSecret::Usable(secret)) => Ok(Some(secret)),
+            Some(StoredSecret::Unreadable) => {
+                Err("the stored secret of the webhook cannot be read; set it again".to_owned())
+            }
         }
     }
 
     async fn set_webhook_secret(
         &self,
         agent_id: &AgentId,
-        secret: Option<SecretString>,
+        birth: i64,
+        secret: SecretString,
     ) -> Result<(), String> {
-        let act = move |home: &Path, id: &str| match secret {
-            Some(secret) => {
-                let encoded = hmac::hex(secret.expose_secret().as_bytes());
-                let encoded = SecretString::from(encoded);
-                credentials::set(home, id, AuthKind::BearerToken, &encoded).map(drop)
-            }
-            None => credentials::remove(home, id).map(drop),
+        let encoded = encode_secret(birth, &secret);
+        let act = move |home: &Path, id: &str| {
+            credentials::set(home, id, AuthKind::BearerToken, &encoded).map(drop)
         };
+        self.with_credentials(agent_id, act).await
+    }
+
+    async fn remove_webhook_secret(&self, agent_id: &AgentId) -> Result<(), String> {
+        let act = |home: &Path, id: &str| credentials::remove(home, id).map(drop);
         self.with_credentials(agent_id, act).await
     }
 }
@@ -401,5 +453,23 @@ mod tests {
         );
         assert_eq!(restart_needed, ["serve.http_addr"]);
         assert_eq!(changes(&now, &now), (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn a_secret_of_webhooks_is_that_of_one_agent() {
+        let stored = encode_secret(7, &SecretString::from("a secret"));
+        let found = |stored: &SecretString, birth| match decode_secret(stored, birth) {
+            StoredSecret::Usable(secret) => Some(secret.expose_secret().to_owned()),
+            StoredSecret::OfAnother => None,
+            StoredSecret::Unreadable => Some("unreadable".to_owned()),
+        };
+        assert_eq!(found(&stored, 7).as_deref(), Some("a secret"));
+        assert_eq!(found(&stored, 8), None);
+        let earlier = SecretString::from(hmac::hex(b"a secret"));
+        assert_eq!(found(&earlier, 8).as_deref(), Some("a secret"));
+        for broken in ["x.00", "7.zz", "zz", "7"] {
+            let broken = SecretString::from(broken);
+            assert_eq!(found(&broken, 7).as_deref(), Some("unreadable"));
+        }
     }
 }

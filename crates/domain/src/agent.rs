@@ -29,6 +29,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
+use crate::usage::CallEstimate;
 use crate::workspace::Occupancy;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,9 @@ pub struct AgentIdentity {
     /// Agent that created this one, for audit. Absent for agents of operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lineage_parent_agent_id: Option<AgentId>,
+    /// Root of the tree of agents to which this one belongs. Absent for a root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root_agent_id: Option<AgentId>,
 }
 
 /// Tells a live agent from one that is being removed.
@@ -229,6 +233,10 @@ pub struct Totals {
     /// Tokens of the last turn that reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TokenUsage>,
+    /// Estimate of the last request that was answered, from which the next one is guessed. Absent before the first
+    /// answer, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_call: Option<CallEstimate>,
 }
 
 /// The last failure of a turn or of the agent's home, kept for inspection.

@@ -74,6 +74,8 @@ pub enum ActionCode {
     WorkStalled,
     /// The turn ended with a wait for an operator's answer.
     OperatorInput,
+    /// A budget has no room for another model call.
+    BudgetReached,
 }
 
 /// A brief as stored. [`BriefRecord`] is the form that clients read.
@@ -110,6 +112,9 @@ pub struct BriefRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
 }
+
+/// Beginning of the brief of a turn that ends with a wait and without words of its model.
+pub const NO_ANSWER_YET: &str = "No answer yet. Waiting for: ";
 
 /// A brief as clients read it, with its text resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -150,4 +155,14 @@ pub struct BriefRecord {
     /// Absent if the agent can continue without the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
+}
+
+impl BriefRecord {
+    /// Returns true if the brief only says what its turn waits for.
+    #[must_use]
+    pub fn is_wait_notice(&self) -> bool {
+        self.kind == BriefKind::Result
+            && self.action_required.is_none()
+            && self.text.starts_with(NO_ANSWER_YET)
+    }
 }

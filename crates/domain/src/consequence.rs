@@ -33,6 +33,11 @@ pub enum Consequence {
         result: ToolEnvelope,
         selected: Box<SelectedWorkspace>,
     },
+    /// The files of a new agent were made. The agent follows in the same commit, unless a rule forbids it.
+    ChildPrepared {
+        /// Worktree of the agent. Absent if it gets none.
+        selected: Option<Box<SelectedWorkspace>>,
+    },
 }
 
 impl Consequence {
@@ -43,7 +48,7 @@ impl Consequence {
             | Self::SkillUsed { result, .. }
             | Self::Task { result, .. }
             | Self::Workspace { result, .. } => Some(result),
-            Self::PlanWritten(_) => None,
+            Self::PlanWritten(_) | Self::ChildPrepared { .. } => None,
         }
     }
 }

@@ -4,9 +4,12 @@
 use crate::agent::{AgentRecord, AgentSettings};
 use crate::attempt::AttemptRecord;
 use crate::brief::BriefRow;
+use crate::budget::Reservation;
+use crate::delegation::SpawnRecord;
 use crate::delivery::{DeliveryOutcome, DeliveryRecord, DeliveryRoute, DeliverySeq};
 use crate::effect::{Effect, EffectId};
 use crate::event::Event;
+use crate::id::AgentId;
 use crate::log::{BlobHash, LogEntry};
 use crate::provider::{AskedServer, LearnedLimits};
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
@@ -15,6 +18,7 @@ use crate::time::Timestamp;
 use crate::timer::{DueAction, DueId, DueTime, TimerRecord};
 use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
+use crate::usage::UsageCharge;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemRecord;
 use crate::workspace::{AttachedWorkspace, Occupancy};
@@ -119,6 +123,13 @@ pub enum Fact {
     },
     /// An external trigger capability was made, used, rotated or revoked.
     TriggerWritten(Box<TriggerRecord>),
+    /// The agent made another agent, which counts in its tree from now on.
+    AgentSpawned(Box<SpawnRecord>),
+    /// An agent that another one made has ended, or was not made after all. It does not count among the live ones any
+    /// more.
+    SpawnEnded {
+        child: AgentId,
+    },
     /// All pending wake hints became one tick.
     HintsCleared,
     /// The agent was given a workspace. There is one row per workspace for the host; a later one replaces an earlier
@@ -140,6 +151,13 @@ pub enum Fact {
         /// Shown to the operator; nothing is decided by it.
         at: Timestamp,
     },
+    /// A model call was answered, failed or was lost, and is charged. Charges of one day, agent, item and model are summed
+    /// up in one row of the host.
+    UsageCharged(Box<UsageCharge>),
+    /// A model call is opened under a budget and reserves what it may use. It replaces an earlier reservation of the agent.
+    CallReserved(Box<Reservation>),
+    /// The call that had reserved something is over. What it used is a charge of its own.
+    ReservationReleased,
     /// A text that frames refer to by hash. Storing it twice is harmless.
     BlobKept {
         hash: BlobHash,

@@ -41,6 +41,9 @@ pub enum Effect {
         #[serde(default)]
         call_index: usize,
     },
+    /// Start the command of a queued task. Performed at least once; a shim claims the command, so it starts at most once,
+    /// and a repeated start finds the one that runs. In a restored home no claim exists, so it is not started there.
+    StartTask { task_id: TaskId },
     /// Watch a task's command until it ends. Performed at least once; watching changes nothing.
     WatchTask { task_id: TaskId },
     /// Stop a task's command with all its processes, and watch it until it ends. Performed at least once; stopping an
@@ -80,6 +83,7 @@ impl Effect {
             Self::PrepareHome => "prepare_home",
             Self::CallModel { .. } => "call_model",
             Self::RunTool { .. } => "run_tool",
+            Self::StartTask { .. } => "start_task",
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
             Self::FinishPatch { .. } => "finish_patch",

@@ -3,6 +3,7 @@
 //! Events notify and explain; they are never folded back into state. Payloads carry ids and bounded summaries, no
 //! bodies. Fields are only ever added. A kind or version that this build does not know is read as plain data.
 
+mod delegation;
 mod delivery;
 mod message;
 mod provider;
@@ -16,6 +17,10 @@ mod turn;
 mod work;
 mod workspace;
 
+pub use delegation::{
+    SupervisedChildTaskMonitorReattached, TaskChildSpawned, TaskInputDelivered,
+    WorkItemDelegationCompleted, WorkItemDelegationCreated,
+};
 pub use delivery::{
     OperatorBoundary, OperatorDeliveryCompleted, OperatorDeliverySubmitted,
     OperatorNotificationMirrorFailed, OperatorNotificationRequested,
@@ -248,6 +253,16 @@ events! {
     TaskStatusUpdated = "task_status_updated", v 1;
     /// A task ended and its result was queued as a message for the agent.
     TaskResultReceived = "task_result_received", v 1;
+    /// An agent made another agent. Recorded for the maker.
+    TaskChildSpawned = "task_child_spawned", v 1;
+    /// A private child goes on after a restart of the host, and its parent still waits for it.
+    SupervisedChildTaskMonitorReattached = "supervised_child_task_monitor_reattached", v 1;
+    /// Input was accepted by a task: here, a message for a child agent.
+    TaskInputDelivered = "task_input_delivered", v 1;
+    /// A child began to work for a work item of its parent, or without one.
+    WorkItemDelegationCreated = "work_item_delegation_created", v 1;
+    /// The work that a child did for its parent has ended: it was completed, failed or was cancelled.
+    WorkItemDelegationCompleted = "work_item_delegation_completed", v 1;
     /// A turn ended, successfully or not. Recorded once for each turn.
     TurnTerminal = "turn_terminal", v 1;
     /// A turn failed. Recorded before the `turn_terminal` of the same turn.
@@ -460,7 +475,7 @@ pub struct ClosureDecided {
 /// Change of an agent's lifecycle. See [`Event::ControlApplied`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlApplied {
-    /// `start`, `stop` or `delete`.
+    /// `start`, `stop`, `abort`, `archive` or `delete`.
     pub action: String,
     /// Lifecycle before the request.
     pub previous: crate::agent::Lifecycle,
@@ -469,6 +484,12 @@ pub struct ControlApplied {
     /// Run that the request aborted. Absent if none was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aborted_run_id: Option<RunId>,
+    /// Active timers that the request cancelled. Only an archiving cancels them. 0 in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cancelled_timers: u32,
+    /// Active waits that the request cancelled. Only an archiving cancels them. 0 in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cancelled_waits: u32,
 }
 
 /// Run that was called off. See [`Event::CurrentRunAborted`].

@@ -90,6 +90,8 @@ ids! {
     TargetId = "dtg_";
     /// Id of a binding to a remote operator.
     BindingId = "opb_";
+    /// Id of a delegation: work of an agent that a child of it does.
+    DelegationId = "dlg_";
     /// Id of a workspace known to the host.
     WorkspaceId = "ws-";
 }
@@ -102,6 +104,18 @@ impl TaskId {
         let random = call.as_str();
         Self(format!(
             "task_{}",
+            random.strip_prefix("call_").unwrap_or(random)
+        ))
+    }
+}
+
+impl DelegationId {
+    /// Derives the id of the delegation that a call begins. A call begins at most one.
+    #[must_use]
+    pub fn of_call(call: &CallId) -> Self {
+        let random = call.as_str();
+        Self(format!(
+            "dlg_{}",
             random.strip_prefix("call_").unwrap_or(random)
         ))
     }
@@ -203,6 +217,26 @@ impl AgentId {
         Self(spell(
             &format!("{}{purpose}_", Self::TEMPORARY_PREFIX),
             entropy.next(),
+        ))
+    }
+
+    /// Returns true if the runtime named the agent as a private child.
+    #[must_use]
+    pub fn is_child(&self) -> bool {
+        let rest = self.0.strip_prefix(Self::TEMPORARY_PREFIX);
+        rest.is_some_and(|rest| rest.starts_with("child_"))
+    }
+
+    /// Derives the id of the private child that a call spawns, `tmp_child_<random>`. A repeated call finds the same id.
+    #[must_use]
+    pub fn of_child(call: &CallId) -> Self {
+        let random = call.as_str();
+        let random = random.strip_prefix("call_").unwrap_or(random);
+        let safe = random.chars().filter(char::is_ascii_alphanumeric).take(40);
+        Self(format!(
+            "{}child_{}",
+            Self::TEMPORARY_PREFIX,
+            safe.collect::<String>()
         ))
     }
 

@@ -9,6 +9,7 @@ pub use work::{
     WorkItemFilter, WorkQuery,
 };
 
+use crate::delegation::SpawnAgent;
 use crate::id::{AgentId, TaskId, TriggerId};
 use crate::limits::CALLS_PER_ROUND;
 use crate::memory::MemoryQuery;
@@ -16,6 +17,7 @@ use crate::message::Priority;
 use crate::tool::ToolError;
 use crate::trigger::DeliveryMode;
 use crate::turn::CallPlace;
+use crate::web::{WebFetch, WebSearch};
 use crate::workspace::UseWorkspace;
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +67,8 @@ pub enum Intent {
         /// Band in the receiver's queue. `interject` counts as `next` there.
         priority: Priority,
     },
+    /// Make another agent. The call stays open until the agent exists.
+    SpawnAgent(SpawnAgent),
     /// An action of the shell, outside of the kernel.
     Host(HostAction),
     /// Create a work item. The shell writes its plan file first, then the commit of the row creates the item.
@@ -104,6 +108,9 @@ impl Intent {
             Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
             Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
             Self::Memory(query) => Some(HostAction::Memory(query.clone())),
+            Self::SpawnAgent(spawn) if spawn.needs_host() => {
+                Some(HostAction::PrepareChild(spawn.clone()))
+            }
             Self::TaskInput {
                 task_id,
                 input,
@@ -124,6 +131,7 @@ impl Intent {
             | Self::TaskStatus { .. }
             | Self::TaskStop { .. }
             | Self::Message { .. }
+            | Self::SpawnAgent(_)
             | Self::WaitFor(_)
             | Self::Trigger(_)
             | Self::Work(_) => None,
@@ -152,6 +160,18 @@ pub enum HostAction {
     Memory(MemoryQuery),
     /// Look at a directory, and make a worktree if it is to be isolated. Its name is derived from the id of the call.
     UseWorkspace(UseWorkspace),
+    /// Read a page of the web.
+    WebFetch(WebFetch),
+    /// Ask search providers, one after the other, until one answers.
+    WebSearch(WebSearch),
+    /// Look at an image file of the workspace.
+    ViewImage {
+        /// Relative to the workspace's current directory, or absolute and inside of the execution root.
+        file_path: String,
+    },
+    /// Make the worktree or the home of an agent that the call makes afterwards. Its names are derived from the id of the
+    /// call.
+    PrepareChild(SpawnAgent),
 }
 
 /// Treatment of a running call after a restart of the host.
@@ -176,7 +196,11 @@ impl HostAction {
             | Self::WritePlan
             | Self::WorkQuery(_)
             | Self::Memory(_)
-            | Self::UseWorkspace(_) => RestartPolicy::Repeat,
+            | Self::UseWorkspace(_)
+            | Self::WebFetch(_)
+            | Self::WebSearch(_)
+            | Self::ViewImage { .. }
+            | Self::PrepareChild(_) => RestartPolicy::Repeat,
             Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }

@@ -10,12 +10,14 @@ pub mod attempt;
 pub mod authority;
 pub mod block;
 pub mod brief;
+pub mod budget;
 pub mod closure;
 pub mod command;
 pub mod compaction;
 pub mod consequence;
 pub mod continuation;
 pub mod decision;
+pub mod delegation;
 pub mod delivery;
 pub mod delta;
 pub mod effect;
@@ -27,6 +29,7 @@ pub mod file_change;
 pub mod guidance;
 pub mod hmac;
 pub mod id;
+pub mod image;
 pub mod intent;
 pub mod limits;
 pub mod log;
@@ -60,14 +63,16 @@ pub mod tool_set;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
+pub mod usage;
 pub mod visibility;
 pub mod visible;
 pub mod wait;
+pub mod web;
 pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BindingId, BriefId, CallId, DeliveryId, Entropy, MessageId, NotificationId, RunId,
-    TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
+    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, MessageId,
+    NotificationId, RunId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

@@ -1,5 +1,11 @@
 //! Every bound of the runtime with its unit, its reason, and what happens at the bound.
 
+mod memory;
+mod web;
+
+pub use memory::*;
+pub use web::*;
+
 /// Largest body of one message, in bytes. A larger one is refused with 413 and no side effect:
 /// prompts are instructions, and files travel by path.
 pub const MESSAGE_BODY_BYTES: usize = 1 << 20;
@@ -53,6 +59,23 @@ pub const CALLS_PER_ROUND: usize = 64;
 pub const ROUNDS_PER_TURN: u32 = 500;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.
 pub const STEPS_PER_COMMIT: u32 = 64;
+/// Most agents above a new one, unless the host's settings allow more. At the limit `SpawnAgent` gets a tool error. A
+/// child that makes children is rarely wanted and multiplies every mistake.
+pub const SPAWN_DEPTH: u32 = 1;
+/// Greatest depth that the settings may allow.
+pub const SPAWN_DEPTH_MAX: u32 = 3;
+/// Most supervised children of one tree that have not ended, and so also of one agent. At the limit `SpawnAgent` gets a
+/// tool error; a child that ends makes room. Each of them may ask a model at the same time.
+pub const LIVE_CHILDREN: u32 = 8;
+/// Most agents that one tree may make within an hour. At the limit `SpawnAgent` gets a tool error. It bounds a model that
+/// makes agents in every round.
+pub const SPAWNS_PER_HOUR: usize = 32;
+/// Ended children of an agent whose history is kept. A further spawn removes the oldest beyond them.
+pub const ENDED_CHILDREN_KEPT: usize = 64;
+/// Longest label of a child's task, in bytes, taken from its first message.
+pub const CHILD_LABEL_BYTES: usize = 120;
+/// Longest report of a child that its parent receives, in bytes. A longer one is cut, and says so; files carry more.
+pub const CHILD_REPORT_BYTES: usize = 16 << 10;
 /// Most inputs for other agents one commit hands over; the rest is kept as `deliver` effects, this many in each.
 pub const SENDS_PER_COMMIT: usize = 256;
 /// Retries per model after the first attempt. Then the next model of the chain is asked.
@@ -225,6 +248,9 @@ pub const OWNER_LEAVING_MS: u64 = 15_000;
 pub const REMOVAL_PAUSE_MS: u64 = 1_000;
 /// Longest pause between two attempts to remove an agent's home, in milliseconds. The attempts never end.
 pub const REMOVAL_PAUSE_MAX_MS: u64 = 300_000;
+/// Shortest time between two ticks for wake hints from outside, in milliseconds. A first hint is told at once; those of
+/// a source that never stops are told together, so that it cannot buy a model turn with each request.
+pub const HINT_TICK_PAUSE_MS: u64 = 5_000;
 /// Pause before the second tick for a work item without progress, in milliseconds. It doubles with each further idle
 /// turn.
 pub const WORK_TICK_PAUSE_MS: u64 = 30_000;
@@ -293,6 +319,13 @@ pub const DELIVERY_BUCKETS: usize = 4_096;
 pub const GUESS_BURST: u32 = 256;
 /// Unknown tokens and wrong signatures per second by which that allowance grows again.
 pub const GUESSES_PER_SECOND: u32 = 16;
+/// Requests with a wrong bearer token that are answered to one address at once. Beyond it they are refused with 429 until
+/// the allowance has grown again. A right token is never refused.
+pub const WRONG_TOKEN_BURST: u32 = 300;
+/// Requests with a wrong bearer token per second by which that allowance grows again.
+pub const WRONG_TOKENS_PER_SECOND: u32 = 5;
+/// Addresses whose wrong tokens are counted; those whose allowance is full again are forgotten first.
+pub const WRONG_TOKEN_ADDRESSES: usize = 1_024;
 /// Largest difference between the time that a signed webhook names and the host's clock, in milliseconds. Beyond it the
 /// webhook is refused as a replay.
 pub const WEBHOOK_WINDOW_MS: u64 = 5 * 60_000;
@@ -536,6 +569,12 @@ pub const KEPT_REPLY_MS: u64 = 24 * 3_600_000;
 pub const REQUEST_KEY_BYTES: usize = 255;
 /// Largest response that is kept for repetitions of its request, in bytes. A larger one is given once.
 pub const KEPT_RESPONSE_BYTES: usize = 256 << 10;
+/// Largest outcome of a run with a temporary agent that is kept whole for repetitions of its request, in bytes. A larger
+/// one is kept with shorter texts, so that no repetition runs it again.
+pub const KEPT_RUN_BYTES: usize = 1 << 20;
+/// Time that a run with a temporary agent goes on for after its caller has left, if its request has an idempotency key. A
+/// repetition of the request joins it meanwhile; afterwards it is ended and its agent removed.
+pub const RUN_REJOIN_MS: u64 = 10_000;
 /// Most named tokens of a host.
 pub const NAMED_TOKENS: usize = 256;
 
@@ -577,40 +616,17 @@ pub const DELIVERIES_AT_ONCE: usize = 2;
 pub const WEB_REDIRECTS: usize = 5;
 /// Most bytes that are read of the answer to a delivery. The rest is dropped with its connection.
 pub const DELIVERY_ANSWER_BYTES: usize = 16 << 10;
-
-/// Results of a memory search if the caller names no number.
-pub const MEMORY_RESULTS: u32 = 10;
-/// Most results of a memory search. More is refused.
-pub const MEMORY_RESULTS_MAX: u32 = 50;
-/// Characters of an exact read of memory if the caller names no number.
-pub const MEMORY_CONTENT_CHARS: u32 = 12_000;
-/// Most characters of an exact read of memory. More is refused.
-pub const MEMORY_CONTENT_CHARS_MAX: u32 = 50_000;
-/// Bytes of a query that are searched for. The rest is left out, and the answer says so: nobody remembers a page word
-/// for word, and every word costs a look into the index.
-pub const MEMORY_QUERY_BYTES: usize = 2_048;
-/// Most different terms of one query. Further ones are left out, and the answer says so.
-pub const MEMORY_QUERY_TERMS: usize = 32;
-/// Largest file `memory/self.md` or `memory/operator.md` that is indexed, in bytes. A larger one is skipped, and every
-/// search says so; the document of its last smaller content is removed.
-pub const MEMORY_FILE_BYTES: u64 = 1 << 20;
-/// Bytes of one document that are searched. Its exact text is kept whole.
-pub const MEMORY_INDEXED_BYTES: usize = 256 << 10;
-/// Documents of one kind that one step of a rebuild reads, so that a rebuild never holds a connection for long.
-pub const MEMORY_REBUILD_STEP: usize = 500;
-/// Changes of sources that one step takes into the index.
-pub const MEMORY_CATCH_UP_STEP: usize = 200;
-/// Milliseconds that a search spends on bringing the index up to date. What is left is reported as lag.
-pub const MEMORY_CATCH_UP_MS: u64 = 1_500;
-/// Milliseconds after which a search is given up.
-pub const MEMORY_SEARCH_MS: u64 = 5_000;
-/// Milliseconds that a use of the index waits for another process that holds it.
-pub const MEMORY_LOCK_MS: u64 = 1_000;
-/// Documents that a search ranks. They are chosen by the index's own order, the newest among them by their age.
-pub const MEMORY_CANDIDATES: usize = 120;
-/// Characters of a search result's snippet.
-pub const MEMORY_SNIPPET_CHARS: usize = 240;
-/// Entries of the memory outbox that are removed at once after the index has taken them.
-pub const MEMORY_OUTBOX_PRUNE: u64 = 256;
-/// Workspaces of one agent whose profiles are indexed.
-pub const MEMORY_PROFILES: usize = 32;
+/// Days for which the usage of models is kept, in rows of a day, agent, work item and model. Older rows are removed.
+pub const USAGE_DAYS: u32 = 400;
+/// Most rows that one page of usage lists; the next page begins after its last key.
+pub const USAGE_PAGE: usize = 500;
+/// Tokens that the first request of an agent is guessed to have. An answered request replaces the guess.
+pub const FIRST_CALL_TOKENS: u64 = 8_000;
+/// Most budgets of one host. One more is refused with 409 (`too_many_budgets`): every model call compares itself with all
+/// of them.
+pub const BUDGETS: usize = 1_000;
+/// Fewest tokens of an answer for which a budget must have room before its model is asked, unless the model itself allows
+/// fewer. A shorter answer would be cut off and paid for nothing.
+pub const BUDGET_LEAST_ANSWER_TOKENS: u64 = 256;
+/// Pause before a call is tried again whose room in a budget other open calls have reserved, in milliseconds.
+pub const BUDGET_HELD_PAUSE_MS: u64 = 2_000;

@@ -4,12 +4,15 @@
 
 mod chain;
 mod failure;
+mod price;
 
 pub use chain::{ModelChain, ModelChoice, ModelOptions};
 pub use failure::{ModelFailure, ModelFailureKind};
+pub use price::ModelPrice;
 
 use crate::attempt::TokenUsage;
 use crate::block::Block;
+use crate::image::ShownImage;
 use crate::provider::{ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool_set::ToolSet;
@@ -156,6 +159,9 @@ pub enum ConversationItem {
         /// Text that the model reads as the result.
         content: String,
         is_error: bool,
+        /// Image that the call viewed. Only for a model that takes images.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        image: Option<ShownImage>,
     },
     /// Text added after the frame: an interjection or a continuation prompt.
     User { text: String },
@@ -221,7 +227,10 @@ impl ConversationItem {
         };
         match self {
             Self::Assistant { blocks, .. } => blocks.iter().map(block_tokens).sum(),
-            Self::ToolResult { content, .. } => text::estimate_tokens(content),
+            Self::ToolResult { content, image, .. } => {
+                let image = image.as_ref().map_or(0, ShownImage::estimated_tokens);
+                text::estimate_tokens(content) + image
+            }
             Self::User { text } => text::estimate_tokens(text),
         }
     }

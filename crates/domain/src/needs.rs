@@ -4,8 +4,10 @@
 //! abandoned and repeated with them.
 
 use crate::attempt::AttemptRecord;
+use crate::budget::{BudgetKey, BudgetMeter};
+use crate::delegation::{ChildFacts, TreeStanding};
 use crate::effect::{Effect, EffectId};
-use crate::id::{TaskId, TimerId, WorkItemId};
+use crate::id::{AgentId, TaskId, TimerId, WorkItemId};
 use crate::log::LogEntry;
 use crate::queue::{QueueView, QueuedPrompt};
 use crate::task::TaskRecord;
@@ -61,6 +63,14 @@ pub struct Needs {
     pub all_timers: bool,
     /// The soonest entries of the agent in the due-queue.
     pub soonest_due: bool,
+    /// How far these budgets are used up.
+    pub meters: BTreeSet<BudgetKey>,
+    /// Day in the zone of the host, for budgets of a day. Empty if no meter is asked for.
+    pub day: String,
+    /// Place of the agent in its tree, and what the tree has spawned.
+    pub tree: bool,
+    /// Rows of these agents that the agent made. Others are not found.
+    pub children: BTreeSet<AgentId>,
 }
 
 impl Needs {
@@ -86,6 +96,12 @@ impl Needs {
         self.active_timers |= more.active_timers;
         self.all_timers |= more.all_timers;
         self.soonest_due |= more.soonest_due;
+        self.meters.extend(more.meters);
+        if !more.day.is_empty() {
+            self.day = more.day;
+        }
+        self.tree |= more.tree;
+        self.children.extend(more.children);
     }
 
     /// Returns true if no row is asked for.
@@ -147,4 +163,9 @@ pub struct LoadedRows {
     /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
     pub active_timers: Part<Vec<TimerRecord>>,
     pub all_timers: Part<Vec<TimerRecord>>,
+    /// Meters that were asked for, without the reservation of the agent itself. `None` if there is no such budget.
+    pub meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
+    pub tree: Part<TreeStanding>,
+    /// Children that were asked for. `None` if there is no such child of this agent, or its row cannot be read.
+    pub children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
 }

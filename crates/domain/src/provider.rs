@@ -255,6 +255,9 @@ pub struct ModelPolicy {
     /// True if the model takes tools whose arguments are free text under a grammar. Used where its protocol has them.
     #[serde(default)]
     pub freeform_tools: bool,
+    /// True if the model takes images.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub image_input: bool,
     #[serde(default)]
     pub reasoning: ReasoningPolicy,
     /// Tokens that the provider counts for an estimated one.
@@ -387,6 +390,7 @@ mod tests {
             source,
             output_source: source,
             freeform_tools: false,
+            image_input: false,
             reasoning: ReasoningPolicy::NONE,
             token_ratio: TokenRatio::ONE,
         };

@@ -2,7 +2,9 @@
 
 use crate::text;
 use crate::time::Timestamp;
+use crate::trigger::TOKEN_PREFIX;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A request that its caller may repeat. Equal requests have equal ids and digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +75,22 @@ impl KeptReply {
     pub fn belongs_to(&self, birth: i64) -> bool {
         self.birth.is_none_or(|kept| kept == birth)
     }
+}
+
+/// Prefix of the secrets of named tokens.
+pub const NAMED_TOKEN_PREFIX: &str = "hlt_";
+/// Fewest different characters of a control token. 128 random bits in hexadecimal practically never have fewer.
+pub const CONTROL_TOKEN_CHARACTERS: usize = 10;
+
+/// Returns true if a text is neither in the namespace of callback tokens or named tokens, nor repeats a few characters,
+/// so that it can be a control token. Its length and its alphabet are up to the caller.
+#[must_use]
+pub fn can_be_control_token(text: &str) -> bool {
+    let is_other = [TOKEN_PREFIX, NAMED_TOKEN_PREFIX]
+        .iter()
+        .any(|prefix| text.starts_with(prefix));
+    let different: BTreeSet<u8> = text.bytes().collect();
+    !is_other && different.len() >= CONTROL_TOKEN_CHARACTERS
 }
 
 /// Rights of a named token. Each includes the ones before it.

@@ -5,6 +5,7 @@
 //! it, as part of a `Deliver` effect.
 
 use crate::authority::AuthorityClass;
+use crate::delegation::{ParentMessage, SpawnOrder};
 use crate::id::{AgentId, MessageId, TaskId};
 use crate::message::Priority;
 use serde::{Deserialize, Serialize};
@@ -35,10 +36,32 @@ pub enum AgentSend {
         /// Authority of the child's turn. The message has no more.
         authority: AuthorityClass,
     },
+    /// The receiver does not exist yet: it is made by this order and gets its first message. The sender's call waits for
+    /// the verdict.
+    Spawn {
+        /// Number under which the sender expects the verdict.
+        send: SendId,
+        order: Box<SpawnOrder>,
+    },
+    /// A supervising parent writes to its child. The sender's call waits for the verdict.
+    Followup {
+        /// Number under which the sender expects the verdict.
+        send: SendId,
+        message: ParentMessage,
+    },
+    /// A child exists, or goes on after a restart. A parent that does not wait for it answers with a stop.
+    ChildAttached {
+        child: AgentId,
+        task_id: TaskId,
+        after_restart: bool,
+    },
     /// A child agent ended, which ends the parent's task for it.
     ChildEnded { task_id: TaskId, end: ChildEnd },
-    /// The receiver's supervisor was stopped, so the receiver stops, too.
+    /// The receiver's supervisor was stopped, or does not need the receiver any more, so the receiver stops, too. A private
+    /// child is archived.
     Stop,
+    /// The receiver's supervisor is removed, so the receiver is removed, too.
+    Remove,
     /// Reply to an earlier send; it goes back to the sender.
     Verdict { send: SendId, verdict: Verdict },
 }
@@ -48,10 +71,14 @@ impl AgentSend {
     #[must_use]
     pub const fn awaits_verdict(&self) -> Option<SendId> {
         match self {
-            Self::Message { send, .. } => Some(*send),
+            Self::Message { send, .. } | Self::Spawn { send, .. } | Self::Followup { send, .. } => {
+                Some(*send)
+            }
             Self::Notification { .. }
+            | Self::ChildAttached { .. }
             | Self::ChildEnded { .. }
             | Self::Stop
+            | Self::Remove
             | Self::Verdict { .. } => None,
         }
     }

@@ -11,6 +11,7 @@ use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle
 use crate::attempt::TokenUsage;
 use crate::closure::{ClosureDecision, WaitingReason};
 use crate::continuation::ContinuationResolution;
+use crate::delegation::ActiveChild;
 use crate::guidance::{ActiveSkillView, LoadedAgentsMd, SkillCatalog};
 use crate::id::{MessageId, NotificationId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::provider::{ModelPolicy, ReasoningEffort};
@@ -285,6 +286,9 @@ pub struct AgentSummary {
     pub active_timer_count: u32,
     #[serde(flatten)]
     pub work: WorkSummary,
+    /// Children that have not ended. The status of an agent shows them; they are no part of the stored form.
+    #[serde(skip)]
+    pub active_children: Vec<ActiveChild>,
     /// Instruction files that the next prompt loads. Present only when one agent is shown alone.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub loaded_agents_md: LoadedAgentsMd,

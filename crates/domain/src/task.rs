@@ -1,8 +1,8 @@
 //! Tasks: background commands and child agents.
 //!
-//! A row exists from the moment a command outlives the call that started it. Its status only moves forward: queued,
-//! running, cancelling, then one of the four ends, which are final. Until then the row holds the one effect that
-//! watches or stops the task.
+//! A row exists from the moment a command outlives the call that started it, or from the request of an operator who
+//! starts one. Its status only moves forward: queued, running, cancelling, then one of the four ends, which are final.
+//! Until then the row holds the one effect that starts, watches or stops the task.
 
 mod snapshot;
 
@@ -13,10 +13,11 @@ pub use snapshot::{
 
 use crate::authority::TrustLevel;
 use crate::command::{CapturedStream, CommandOutput};
+use crate::delegation::ChildTask;
 use crate::effect::EffectId;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, CallId, MessageId, TaskId, WorkItemId};
-use crate::intent::ExecCommand;
+use crate::intent::{DuplicatePolicy, ExecCommand};
 use crate::text;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
@@ -94,6 +95,9 @@ pub enum TaskRecoverySpec {
         prompt: String,
         trust: TrustLevel,
         workspace_mode: WorkspaceMode,
+        /// Absent in rows of earlier builds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        child: Option<Box<ChildTask>>,
     },
 }
 
@@ -148,6 +152,12 @@ pub struct CommandTaskSpec {
     /// Time at which its program began. Absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
+    /// True if an operator started it as a task.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub started_by_operator: bool,
+    /// Workspace in which a queued command is started. Absent once it has started, and if its call started it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts_in: Option<Box<WorkspaceEntry>>,
 }
 
 impl CommandTaskSpec {
@@ -168,8 +178,47 @@ impl CommandTaskSpec {
             promoted_from_exec_command: false,
             batch_items: None,
             started_at: None,
+            started_by_operator: false,
+            starts_in: None,
         }
     }
+
+    /// Returns the command of a queued task in the form in which a call gives one. Its directory is absolute.
+    #[must_use]
+    pub fn order(&self) -> ExecCommand {
+        ExecCommand {
+            cmd: self.cmd.clone(),
+            workdir: Some(self.workdir.clone()),
+            shell: self.shell.clone(),
+            login: self.login,
+            tty: self.tty,
+            accepts_input: self.accepts_input,
+            duplicate_policy: DuplicatePolicy::StartNew,
+            yield_time_ms: 0,
+            max_output_tokens: None,
+        }
+    }
+}
+
+/// Command that an operator asks for, with checked arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewCommandTask {
+    pub command: ExecCommand,
+    /// Short description for lists. The command itself if absent.
+    pub summary: Option<String>,
+    /// Trust of the caller, which its result cannot exceed.
+    pub trust: TrustLevel,
+}
+
+/// Start of a queued command, as its supervisor reports it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StartedCommand {
+    /// Directory in which it runs, resolved.
+    pub workdir: String,
+    pub started_at: Timestamp,
+    pub output_path: Option<String>,
+    /// `None` on a terminal.
+    pub stderr_path: Option<String>,
 }
 
 /// Returns the hexadecimal SHA-256 of text, directory, shell, login and terminal. Equal commands have equal digests.
@@ -209,6 +258,11 @@ fn workdir(command: &ExecCommand, workspace: &WorkspaceEntry) -> String {
 pub enum TaskReport {
     /// It ended. The captures are short.
     Ended(CommandOutput),
+    /// It could not be started, and nothing of it has run.
+    NotStarted {
+        /// Cause, with the next step.
+        reason: String,
+    },
     /// It cannot be proven that it runs or how it ended.
     Lost {
         /// Facts that are known instead.
@@ -281,6 +335,17 @@ pub struct StopOrder {
     pub by_operator: bool,
 }
 
+impl StopOrder {
+    /// The order for a task that is stopped together with its agent.
+    #[must_use]
+    pub fn with_agent() -> Self {
+        Self {
+            with_agent: true,
+            ..Self::default()
+        }
+    }
+}
+
 /// Workspace of a child agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -329,8 +394,8 @@ pub struct TaskRecord {
     /// Absent until the task has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<TaskEnd>,
-    /// Restarts in a row after an unclean exit that found the command ended without a record of its end. Reading its
-    /// output may have killed the host; `core::task` decides what follows.
+    /// Restarts in a row after an unclean exit that found the command ended without a record of its end, or a queued
+    /// one not started. Reading its output or starting it may have killed the host; `core::task` decides what follows.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub ends_unread: u32,
     /// Number of inputs that operators have written. The next one gets the next number.

@@ -2,6 +2,7 @@
 //!
 //! The current time cannot be read here: callers pass it in.
 
+use jiff::fmt::strtime::BrokenDownTime;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 /// A point in time as milliseconds since the Unix epoch, UTC.
@@ -41,12 +42,27 @@ impl Timestamp {
     }
 }
 
+/// Forms of dates in HTTP: today's, that of RFC 850, and that of `asctime`.
+const HTTP_DATES: [&str; 3] = [
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%A, %d-%b-%y %H:%M:%S GMT",
+    "%a %b %e %H:%M:%S %Y",
+];
+
 impl Timestamp {
-    /// Reads the date of an HTTP header, such as `Sun, 06 Nov 1994 08:49:37 GMT`. `None` if the text is no such date.
+    /// Reads the date of an HTTP header, in any of the three forms of RFC 9110, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// A date that is later than any time of this type is the last one. `None` if the text is no such date.
     #[must_use]
     pub fn from_http_date(text: &str) -> Option<Self> {
-        let at = jiff::fmt::rfc2822::parse(text.trim()).ok()?;
-        Some(Self(at.timestamp().as_millisecond()))
+        let text = text.trim();
+        if let Ok(at) = jiff::fmt::rfc2822::parse(text) {
+            return Some(Self(at.timestamp().as_millisecond()));
+        }
+        let read = |form: &&str| BrokenDownTime::parse(form, text).ok()?.to_datetime().ok();
+        let at = HTTP_DATES.iter().find_map(read)?;
+        let at = at.to_zoned(jiff::tz::TimeZone::UTC);
+        let at = at.map_or(jiff::Timestamp::MAX, |at| at.timestamp());
+        Some(Self(at.as_millisecond()))
     }
 }
 

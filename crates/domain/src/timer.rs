@@ -27,6 +27,8 @@ pub enum DueAction {
     RemovalRetry,
     /// The pause before another tick for work without progress ends.
     WorkTick,
+    /// The pause between two ticks for wake hints from outside ends.
+    HintTick,
     /// The agent is reminded to check the blocker of this item.
     Recheck { work_item_id: WorkItemId },
     /// The latest time of a wait has come.
@@ -50,6 +52,7 @@ impl DueAction {
             Self::PaceOver => limits::PACE_MAX_MS,
             Self::RemovalRetry => limits::REMOVAL_PAUSE_MAX_MS,
             Self::DeliveryRetry { .. } => limits::DELIVERY_RETRY_AFTER_MAX_MS,
+            Self::HintTick => limits::HINT_TICK_PAUSE_MS,
             Self::WorkTick | Self::CatchUp => limits::WORK_TICK_PAUSE_MAX_MS,
             Self::Recheck { .. } | Self::WaitOver { .. } | Self::TimerFire { .. } => {
                 limits::TIMER_MAX_MS

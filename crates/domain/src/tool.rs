@@ -212,6 +212,29 @@ pub enum ToolErrorKind {
     EmptyPatch,
     /// Another process changed a file while the patch was applied.
     FileChanged,
+    /// The address of a page is no address of the web.
+    InvalidUrl,
+    /// The address is not public, or the settings exclude its host.
+    NetworkDenied,
+    /// The network or the server failed, or no answer came in time.
+    NetworkFailed,
+    TooManyRedirects,
+    /// A redirect leads to something that is no address of the web.
+    InvalidRedirectLocation,
+    /// The content of an answer or a file is of a type that cannot be shown.
+    UnsupportedContentType,
+    /// An answer that was complete could not be understood.
+    ParseFailed,
+    /// An answer or an output exceeds its bound and is of no use in part.
+    ResponseTooLarge,
+    /// The settings switch `WebFetch` off.
+    WebFetchDisabled,
+    /// No search provider is configured, or none of them could be asked.
+    ProviderUnavailable,
+    /// A search provider refuses requests for a while.
+    RateLimited,
+    /// The host or the model lacks an ability that the call needs.
+    UnsupportedRuntimeCapability,
 }
 
 impl std::fmt::Display for ToolErrorKind {

@@ -10,6 +10,7 @@ pub use capability::{
 };
 pub use delivery::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, DeliveryContent, LastDelivery,
+    opaque_text, set_opaque_text,
 };
 
 use crate::id::{AgentId, TriggerId, WaitId};

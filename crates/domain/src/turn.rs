@@ -5,6 +5,7 @@
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
+use crate::budget::CallTerms;
 use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
@@ -16,6 +17,7 @@ use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use crate::usage::CallEstimate;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -139,15 +141,18 @@ pub enum SuspensionReason {
     Auth,
     /// No model is chosen, or no provider knows the chosen one.
     ModelUnavailable,
+    /// A budget has no room for another call.
+    BudgetReached,
 }
 
 impl SuspensionReason {
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::ProviderTrouble,
         Self::Network,
         Self::Quota,
         Self::Auth,
         Self::ModelUnavailable,
+        Self::BudgetReached,
     ];
 
     /// Returns the stored spelling, which is never renamed.
@@ -159,6 +164,7 @@ impl SuspensionReason {
             Self::Quota => "quota",
             Self::Auth => "auth",
             Self::ModelUnavailable => "model_unavailable",
+            Self::BudgetReached => "budget_reached",
         }
     }
 }
@@ -262,6 +268,9 @@ pub struct PromptCeiling {
     /// Output tokens that the request refused last allowed; 0 in turns of earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub refused_answer: u32,
+    /// True if that refusal was about the request and its answer together.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub counts_answer: bool,
 }
 
 impl PromptCeiling {
@@ -350,6 +359,15 @@ pub struct OpenTurn {
     /// earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub answered_tokens: u64,
+    /// Estimate of the model call that the turn has open. Absent while none is open, and in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallEstimate>,
+    /// Terms of that call.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub call_terms: CallTerms,
+    /// Measured estimate of the request that the turn asks next. Absent unless a budget wanted to know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured: Option<CallEstimate>,
     /// Stored failed attempts of the current round, each a row of its own.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failed_attempts: u32,

@@ -8,11 +8,11 @@ use holon_domain::consequence::Consequence;
 use holon_domain::intent::ExecCommand;
 use holon_domain::message::{Body, Origin};
 use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
-use holon_domain::task::TaskReport;
+use holon_domain::task::{NewCommandTask, TaskReport};
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::trigger::{
     CallbackDelivery, CapabilityKey, TriggerRecord, may_hold_part, may_hold_placeholder,
-    may_hold_token,
+    may_hold_token, opaque_text, set_opaque_text,
 };
 use serde_json::Value;
 use std::borrow::Cow;
@@ -103,7 +103,17 @@ impl Texts for Body {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         match self {
             Self::Text { text } => change(text),
-            Self::Json { value } => value.each_text(change),
+            Self::Json { value } => {
+                value.each_text(change);
+                // A token in an opaque payload is hidden by its encoding, and whoever decodes it would find it.
+                if let Some(bytes) = opaque_text(value) {
+                    let mut changed = bytes.clone();
+                    change(&mut changed);
+                    if changed != bytes {
+                        set_opaque_text(value, &changed);
+                    }
+                }
+            }
             Self::Brief { title, text, .. } => {
                 title.iter_mut().for_each(&mut *change);
                 change(text);
@@ -235,7 +245,7 @@ impl Texts for Consequence {
             | Self::Task { result, .. }
             | Self::Workspace { result, .. } => result.each_text(change),
             // The plan is a file that the agent wrote; its preview repeats the call, which is concealed.
-            Self::PlanWritten(_) => {}
+            Self::PlanWritten(_) | Self::ChildPrepared { .. } => {}
         }
     }
 }
@@ -245,11 +255,20 @@ impl Texts for TaskReport {
         let (stdout, stderr) = match self {
             Self::Ended(output) => (&mut output.stdout, &mut output.stderr),
             Self::Lost { stdout, stderr, .. } => (stdout, stderr),
+            // The runtime writes the reason, and the command in it is concealed.
+            Self::NotStarted { .. } => return,
         };
         for stream in [stdout, stderr] {
             change(&mut stream.head);
             change(&mut stream.tail);
         }
+    }
+}
+
+impl Texts for NewCommandTask {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.command.each_text(change);
+        self.summary.iter_mut().for_each(change);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Facts of the host that no row holds, such as its models. All parts of the engine share one copy.
 
 use holon_core::HostConditions;
+use holon_domain::budget::Budget;
 use holon_domain::delivery::DeliveryTarget;
 use holon_domain::model::ModelChain;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -27,6 +28,15 @@ impl SharedConditions {
         let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *facts = Arc::new(HostConditions {
             delivery_targets: targets.into(),
+            ..HostConditions::clone(&facts)
+        });
+    }
+
+    /// Replaces the budgets of the host.
+    pub fn set_budgets(&self, budgets: Vec<Budget>) {
+        let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *facts = Arc::new(HostConditions {
+            budgets: budgets.into(),
             ..HostConditions::clone(&facts)
         });
     }

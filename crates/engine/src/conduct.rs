@@ -24,6 +24,10 @@ pub struct Conduct {
     pub capability_key: CapabilityKey,
     /// Address under which external systems reach the host, without a slash at its end.
     pub callback_base: String,
+    /// Time zone in which the days of usage and budgets begin.
+    pub zone: String,
+    /// Most agents that may stand above a new one.
+    pub spawn_depth: u32,
 }
 
 impl Default for Conduct {
@@ -41,6 +45,8 @@ impl Default for Conduct {
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
+            zone: "UTC".to_owned(),
+            spawn_depth: limits::SPAWN_DEPTH,
         }
     }
 }

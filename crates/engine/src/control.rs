@@ -1,6 +1,7 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
 mod archive;
+mod budget;
 mod delivery;
 mod skills;
 mod task;
@@ -75,6 +76,11 @@ impl ControlHandle {
         }
     }
 
+    /// Returns the key of the request that this handle serves.
+    pub(crate) const fn request_key(&self) -> Option<&Arc<RequestKey>> {
+        self.request.as_ref()
+    }
+
     pub(crate) const fn shell(&self) -> &Shell {
         &self.shell
     }
@@ -124,6 +130,7 @@ impl ControlHandle {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         };
         let new = self.new_agent(identity.clone(), &workspace, model).await?;
         let _alone = if home.is_empty() {
@@ -279,6 +286,21 @@ impl ControlHandle {
             Sender::Runtime => None,
         };
         let submitted = self.shell.submit_keyed(agent_id, sender, key, input).await;
+        read_admission(agent_id, submitted?)
+    }
+
+    /// Admits the message of a run with a temporary agent, and keeps `begun` under the key of its request in the same
+    /// commit.
+    pub(crate) async fn admit_run(
+        &self,
+        agent_id: &AgentId,
+        key: &Arc<RequestKey>,
+        begun: String,
+        mut ingress: Ingress,
+    ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
+        let input = Input::Admit(Box::new(ingress));
+        let submitted = self.shell.submit_run(agent_id, key, begun, input).await;
         read_admission(agent_id, submitted?)
     }
 

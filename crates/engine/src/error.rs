@@ -102,6 +102,9 @@ pub enum Error {
     /// The idempotency key of the request was used for another request of the same caller, route and agent.
     #[error("the idempotency key was used for another request")]
     KeyReused,
+    /// The request has begun a run with a temporary agent before, and that run was cut off. It may have had effects.
+    #[error("this request has begun a run before, which was cut off and has no outcome")]
+    RunNotRepeated,
     /// The cursor is older than the oldest event kept.
     #[error("events before {oldest_seq} are no longer kept")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
@@ -283,6 +286,11 @@ impl Error {
                 "the same `Idempotency-Key` was sent with another body within a day",
                 "send a new key with a new request, and the same key only to repeat the same request",
             ),
+            Self::RunNotRepeated => RefusalText::with_hint(
+                "run_not_repeated",
+                "the same request with the same `Idempotency-Key` has begun a run without an agent, which its host or the absence of its caller cut off; it may have had effects, so it is not run again",
+                "look at what it has done, and send the request with a new key to run it once more",
+            ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
                 "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
@@ -368,6 +376,7 @@ impl Error {
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::KeyReused
+            | Self::RunNotRepeated
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
@@ -404,6 +413,7 @@ impl Error {
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::KeyReused
+            | Self::RunNotRepeated
             | Self::CursorTooOld { .. }
             | Self::Overloaded
             | Self::DiskFull
@@ -475,6 +485,7 @@ impl Error {
                 reason: "the file is not a regular file".to_owned(),
             },
             Self::KeyReused,
+            Self::RunNotRepeated,
             Self::CursorTooOld {
                 oldest_seq: 5,
                 newest_seq: 9,

@@ -24,7 +24,11 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
         | HostAction::Memory(_)
-        | HostAction::UseWorkspace(_) => Vec::new(),
+        | HostAction::UseWorkspace(_)
+        | HostAction::WebFetch(_)
+        | HostAction::WebSearch(_)
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => Vec::new(),
     }
 }
 
@@ -44,7 +48,11 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::WritePlan
             | HostAction::WorkQuery(_)
             | HostAction::Memory(_)
-            | HostAction::UseWorkspace(_),
+            | HostAction::UseWorkspace(_)
+            | HostAction::WebFetch(_)
+            | HostAction::WebSearch(_)
+            | HostAction::ViewImage { .. }
+            | HostAction::PrepareChild(_),
             probes,
         ) => judge_probes(probes),
     }

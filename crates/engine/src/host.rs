@@ -13,6 +13,7 @@ use holon_core::{HostConditions, Input};
 use holon_domain::AgentId;
 use holon_domain::model::ModelChain;
 use holon_domain::summary::ExecutionProfile;
+use holon_domain::usage::day_in;
 use holon_store::{Db, LastExit, Readers, SqliteStore, StoreLost};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -60,6 +61,9 @@ impl Host {
         let last_exit = db.last_exit().clone();
         let epoch = db.epoch().to_owned();
         let lost = db.lost();
+        let today = day_in(ports.clock.now(), &config.conduct.zone);
+        let budgets = db.reader().budgets(&today)?;
+        let budgets: Vec<_> = budgets.into_iter().map(|found| found.budget).collect();
         let facts = SharedConditions::new(HostConditions {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
@@ -69,6 +73,9 @@ impl Host {
             default_agent: Some(config.default_agent.clone()),
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
+            budgets: budgets.into(),
+            zone: config.conduct.zone.clone(),
+            spawn_depth: config.conduct.spawn_depth,
         });
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));

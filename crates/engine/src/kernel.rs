@@ -234,7 +234,9 @@ impl Kernel {
     ) -> HandleResult {
         let DeliveredInput { keys, input, reach } = delivered;
         for key in keys {
-            if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+            if let Some(kept) = ledger.kept_reply(&key.id, now)?
+                && is_kept_for(ledger, agent_id, &kept, input)?
+            {
                 // A reply that cannot be read is no reason to decide again.
                 let reply = read_reply(&kept.reply).ok_or(Refusal::KeyReused);
                 let work = PostCommitWork::default();

@@ -42,7 +42,7 @@ pub use holon_core::attempt;
 pub use holon_core::input::AfterAbort;
 pub use holon_core::patience;
 /// Rows of deliveries that the control plane shows.
-pub use holon_store::{LaneView, TargetAddition};
+pub use holon_store::{BudgetChange, LaneView, TargetAddition};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
 pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, WorkItemPage};

@@ -6,14 +6,17 @@
 //! there are they consumed.
 
 mod budget;
+mod images;
 
 pub(crate) use budget::{offered_tools, prompt_budget};
+pub use images::{RequestImages, images_of_turn};
 
 use crate::kernel::intents_of;
 use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::budget::CallTerms;
 use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
@@ -22,7 +25,9 @@ use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, StatedWind
 use holon_domain::queue::QueueEntry;
 use holon_domain::task::{TaskListEntry, TaskRecord};
 use holon_domain::tool_set::ToolSet;
-use holon_domain::turn::{PromptCeiling, TerminalReason};
+use holon_domain::turn::{OpenTurn, PromptCeiling, TerminalReason};
+use holon_domain::usage::CallEstimate;
+use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkOverview};
 use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
@@ -38,6 +43,17 @@ pub struct RequestFiles {
     pub plan: PlanFile,
     /// Guidance of the agent. Only the first request of a turn uses it; later ones show what the first one showed.
     pub guidance: Guidance,
+    /// Images that the turn has viewed and the model can see.
+    pub images: RequestImages,
+}
+
+/// Conditions of a request that the host sets.
+#[derive(Debug, Clone, Copy)]
+pub struct RequestTerms {
+    /// Conditions for reminders of the turn's work item.
+    pub reminder: ReminderTerms,
+    /// Web tools that are on.
+    pub web_tools: WebTools,
 }
 
 /// A model request of an open turn, with the facts needed to record its reply.
@@ -56,6 +72,10 @@ pub struct RoundRequest {
     context: ContextSize,
     /// Estimated tokens of the request. Texts are estimated once: a long request has many.
     request_tokens: u64,
+    /// Tokens that the call takes at most, as its provider counts them.
+    estimate: CallEstimate,
+    /// True if the call may not be made as it is, because a budget has not reserved its size.
+    over_budget: bool,
     shown_items: Vec<WorkItemId>,
     /// Texts that the frame refers to, by hash; empty after the first round.
     kept: Vec<(String, String)>,
@@ -69,23 +89,43 @@ pub struct RoundRequest {
     refusal: Option<PromptCeiling>,
 }
 
+/// Limits the answer to what a budget has reserved. Returns true if the request may not be sent, because no budget has
+/// reserved that much.
+fn bind_to_reservation(
+    turn: &OpenTurn,
+    estimate: CallEstimate,
+    request: &mut ModelRequest,
+) -> bool {
+    let reserved = turn.call.filter(|_| turn.call_terms != CallTerms::Free);
+    if let Some(reserved) = reserved {
+        let most = u32::try_from(reserved.output_tokens).unwrap_or(u32::MAX);
+        request.max_output_tokens = request.max_output_tokens.min(most);
+    }
+    match turn.call_terms {
+        CallTerms::Free => false,
+        CallTerms::Measure => true,
+        CallTerms::Bound => {
+            reserved.is_none_or(|reserved| estimate.input_tokens > reserved.input_tokens)
+        }
+    }
+}
+
 impl RoundRequest {
     /// Builds the request. `None` if the turn has no model, or its opening message is missing. `policy` holds the
-    /// model's limits before anything was learned from its provider, and `terms` the conditions for reminders of the
-    /// turn's work item.
+    /// model's limits before anything was learned from its provider.
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
         policy: ModelPolicy,
-        files: RequestFiles,
-        terms: ReminderTerms,
+        mut files: RequestFiles,
+        terms: RequestTerms,
     ) -> Option<Self> {
         let model = rows.turn.model.clone()?;
         let policy = policy.with(rows.learned.limits);
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-        let tools = offered_tools(preset, policy, rows.turn.prompt_ceiling);
+        let tools = offered_tools(preset, policy, terms.web_tools, rows.turn.prompt_ceiling);
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
         let (frame, context) = (frame_record(&rows, &built), context_size(&built));
@@ -106,6 +146,8 @@ impl RoundRequest {
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
         let room = conversation_room(fixed_tokens, budget);
+        // What images may take, texts may not.
+        let room = room.saturating_sub(images::fit(&mut files.images, room / 2));
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
@@ -124,32 +166,42 @@ impl RoundRequest {
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
             entered_guidance: holon_tools::use_workspace::entered_guidance,
-            reminders: terms,
+            reminders: terms.reminder,
             room_tokens: room,
             is_refused: budget.ceiling.is_some(),
         });
         request.conversation = built_conversation.items;
+        let shown_tokens = images::show(
+            &mut request.conversation,
+            &rows,
+            &files.images,
+            policy.image_input,
+        );
         let compaction = built_conversation.compaction.as_ref();
         let folds = compaction.is_some_and(|made| made.recap.is_some());
         request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
-        let request_tokens =
-            u64::try_from(fixed_tokens + built_conversation.tokens).unwrap_or(u64::MAX);
-        request.max_output_tokens = output_room(request_tokens, policy);
-        let kept = if rows.turn.rounds == 0 {
-            let surroundings = built.surroundings_hash.zip(built.surroundings);
-            [
-                (built.stable_hash, built.stable),
-                (built.agent_scoped_hash, built.agent_scoped),
-            ]
-            .into_iter()
-            .chain(surroundings)
-            .collect()
-        } else {
-            Vec::new()
+        let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
+            .unwrap_or(u64::MAX);
+        request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
+        let estimate = CallEstimate {
+            input_tokens: policy.to_counted(request_tokens),
+            output_tokens: u64::from(request.max_output_tokens),
         };
+        let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
+        let surroundings = built.surroundings_hash.zip(built.surroundings);
+        let kept = [
+            (built.stable_hash, built.stable),
+            (built.agent_scoped_hash, built.agent_scoped),
+        ]
+        .into_iter()
+        .chain(surroundings)
+        .filter(|_| rows.turn.rounds == 0)
+        .collect();
         Some(Self {
             request,
             request_tokens,
+            estimate,
+            over_budget,
             frame,
             context,
             shown_items: built.shown_items,
@@ -179,6 +231,12 @@ impl RoundRequest {
         self
     }
 
+    /// Returns the size of a request that may not be sent, because no budget has reserved that much.
+    #[must_use]
+    pub fn over_budget(&self) -> Option<CallEstimate> {
+        self.over_budget.then_some(self.estimate)
+    }
+
     /// Returns a failure if the request cannot fit the model's window, even if its size was estimated too high, or if the
     /// provider refused it and it could not be made smaller. Such a request is not sent.
     #[must_use]
@@ -204,13 +262,16 @@ impl RoundRequest {
         ))
     }
 
-    /// Returns true if the request is no smaller than the one that the provider refused in this round.
+    /// Returns true if the request is no smaller than the one that the provider refused in this round. A shorter answer
+    /// makes it smaller only if the refusal was about both together.
     fn is_as_refused(&self) -> bool {
-        self.refusal.is_some_and(|refusal| {
-            refusal.refused > 0
-                && self.request_tokens >= refusal.refused
-                && self.request.max_output_tokens >= refusal.refused_answer
-        })
+        let Some(refusal) = self.refusal.filter(|refusal| refusal.refused > 0) else {
+            return false;
+        };
+        let sum = |tokens: u64, answer: u32| self.policy.to_counted(tokens) + u64::from(answer);
+        let is_smaller_sum = sum(self.request_tokens, self.request.max_output_tokens)
+            < sum(refusal.refused, refusal.refused_answer);
+        self.request_tokens >= refusal.refused && !(refusal.counts_answer && is_smaller_sum)
     }
 
     /// Maps the model's reply or failure to the outcome that is committed.
@@ -256,6 +317,7 @@ impl RoundRequest {
             interjected: self.queued,
             apart: self.apart,
             request_tokens: self.request_tokens,
+            estimate: self.estimate,
             boundary: self.boundary,
             context: self.context,
             frame: self.frame,

@@ -13,13 +13,15 @@ use holon_domain::guidance::{
     Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
     SkillSourceKind,
 };
+use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::memory::{CuratedFile, WorkspaceProfile};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
-use holon_domain::tool::ToolError;
+use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::web::{FetchedPage, SearchAnswer, WebFetch, WebSearch, WebTools};
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
     AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure, WorkspaceOrder,
@@ -158,6 +160,67 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// When the files or the journal cannot be brought to a consistent state now. The caller may retry.
     async fn finish_patch(&self, agent_home: &str, call: &CallId) -> Result<(), String>;
+
+    /// Looks at an image file of the workspace and keeps a copy of it in the agent's home. Idempotent.
+    ///
+    /// # Errors
+    /// The file is none that can be shown, or lies outside of the execution root.
+    async fn view_image(
+        &self,
+        _context: CommandContext,
+        _file_path: String,
+    ) -> Result<ViewedImage, ToolError> {
+        let message = "this host shows no images";
+        Err(ToolError::new(
+            ToolErrorKind::UnsupportedRuntimeCapability,
+            message,
+        ))
+    }
+
+    /// Reads the copy of an image that was viewed. `None` if it is gone or was changed.
+    async fn load_image(&self, _agent_home: &str, _image: &ViewedImage) -> Option<ShownImage> {
+        None
+    }
+}
+
+/// Reads the web for agents. Every address that a model or a page names must be public, unless the settings permit it.
+#[async_trait]
+pub trait WebHost: Send + Sync + std::fmt::Debug {
+    /// The tools that are switched on and can be used now.
+    fn tools(&self) -> WebTools;
+
+    /// Fetches one page within the bounds of the settings.
+    ///
+    /// # Errors
+    /// The reason, worded for the model.
+    async fn fetch(&self, request: WebFetch) -> Result<FetchedPage, ToolError>;
+
+    /// Asks the search providers of the settings.
+    ///
+    /// # Errors
+    /// No provider answered. The reason is worded for the model.
+    async fn search(&self, request: WebSearch) -> Result<SearchAnswer, ToolError>;
+}
+
+/// A host without web tools.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWeb;
+
+#[async_trait]
+impl WebHost for NoWeb {
+    fn tools(&self) -> WebTools {
+        WebTools::default()
+    }
+
+    async fn fetch(&self, _: WebFetch) -> Result<FetchedPage, ToolError> {
+        let message = "this host fetches no pages";
+        Err(ToolError::new(ToolErrorKind::WebFetchDisabled, message))
+    }
+
+    async fn search(&self, _: WebSearch) -> Result<SearchAnswer, ToolError> {
+        let message = "this host asks no search providers";
+        Err(ToolError::new(ToolErrorKind::ProviderUnavailable, message))
+    }
 }
 
 /// Stores the plan files of work items in their agents' homes. The agent edits these files too, so their content cannot
@@ -482,6 +545,7 @@ pub struct Ports {
     pub workspace: Arc<dyn WorkspaceHost>,
     pub outbound: Arc<dyn OutboundHost>,
     pub memory: Arc<dyn MemoryFiles>,
+    pub web: Arc<dyn WebHost>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn EntropySource>,
 }

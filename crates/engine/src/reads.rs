@@ -5,6 +5,7 @@ mod figures;
 mod memory;
 mod prompt;
 mod task;
+mod usage;
 mod work;
 
 pub use figures::{HostActivity, HostFigures};
@@ -14,8 +15,9 @@ use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports};
+use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
+use holon_core::delegation::active_child;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -47,6 +49,7 @@ pub struct ReadHandle {
     model: Arc<dyn ModelClient>,
     plans: Arc<dyn PlanHost>,
     guidance: Arc<dyn GuidanceHost>,
+    web: Arc<dyn WebHost>,
     /// Only the output of commands is read by it.
     command: Arc<dyn CommandHost>,
     clock: Arc<dyn Clock>,
@@ -82,6 +85,7 @@ impl ReadHandle {
             model: Arc::clone(&ports.model),
             plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
+            web: Arc::clone(&ports.web),
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),
@@ -250,13 +254,23 @@ impl ReadHandle {
                     Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
                     None => Vec::new(),
                 };
-                Ok((agent, queue, policy, (tasks, work, occupants), aside))
+                let mut children = Vec::new();
+                for task in &tasks {
+                    if let Some(own) = task.child()
+                        && let Some(seen) = reader.child(no, &own.child_agent_id)?
+                    {
+                        children.push(active_child(task, &seen));
+                    }
+                }
+                let rows = (tasks, work, occupants, children);
+                Ok((agent, queue, policy, rows, aside))
             })
             .await?;
-        let (tasks, (work, hints), occupants) = rows;
+        let (tasks, (work, hints), occupants, children) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
+        summary.active_children = children;
         summary::add_work(&mut summary, work, hints);
         summary::warn_of_occupants(&mut summary, &occupants);
         let roots = self.guidance_roots(&agent);

@@ -1,10 +1,12 @@
 //! One-shot runs: admits one operator message, waits for the commit that settles it, and builds the response.
 
+mod joined;
 mod progress;
 mod response;
 mod tally;
 mod task_catch_up;
 mod task_stop;
+mod temporary;
 mod watch;
 
 use crate::conduct::Scope;
@@ -13,12 +15,8 @@ use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::request::{AdmittedMessage, Ingress, RunRequest};
 use crate::shell::Sender;
-use holon_core::input::NewAgent;
-use holon_core::{Input, admission, summary};
-use holon_domain::agent::{
-    AgentIdentity, AgentKind, AgentRecord, Lifecycle, Ownership, ProfilePreset, RunTerms,
-    Visibility,
-};
+use holon_core::{Input, Rejection, admission, summary};
+use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::message::{DeliverySurface, Priority};
 use holon_domain::model::{ModelChoice, ModelOptions};
@@ -26,6 +24,7 @@ use holon_domain::run::RunOnceResponse;
 use holon_domain::work_item::{WorkItemListEntry, WorkItemRecord};
 use holon_domain::{AgentId, limits};
 use holon_store::{AgentNo, Reader};
+pub(crate) use joined::KeyedRuns;
 use progress::{NextStep, RunProgress, SettledMessage, WaitTerms};
 use response::{FinishedRun, RunAnswer, WaitingRun};
 use std::collections::BTreeSet;
@@ -39,7 +38,8 @@ const OPEN_ITEMS: usize = 20;
 
 impl ControlHandle {
     /// Runs one request and returns as soon as its outcome is committed. If the caller stops waiting, a named agent
-    /// continues; a temporary agent is removed together with its work.
+    /// continues; a temporary agent is removed together with its work, at once or, if the request has a key, when no
+    /// repetition of it has come for a while.
     ///
     /// # Errors
     /// When the request was not admitted. A failed run is a response, not an error.
@@ -65,11 +65,20 @@ impl ControlHandle {
         request: RunRequest,
         news: Option<mpsc::Sender<RunNews>>,
     ) -> Result<RunOnceResponse, Error> {
+        if request.agent_id.is_none()
+            && let Some(key) = self.request_key()
+        {
+            return joined::run_or_join(self, key, request, news).await;
+        }
         let (mut answer, waiting) = oneshot::channel();
         let control = self.clone();
         let is_temporary = request.agent_id.is_none();
         let run = async move {
-            let outcome = run_request(&control, request, news, answer.closed()).await;
+            let abandoned = answer.closed();
+            let outcome = match &request.agent_id {
+                None => temporary::run_temporary(&control, &request, news, None, abandoned).await,
+                Some(agent_id) => run_named(&control, agent_id, &request, news, abandoned).await,
+            };
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
         };
@@ -84,65 +93,40 @@ impl ControlHandle {
     }
 }
 
-/// Runs a request until its outcome is committed. A temporary agent is removed afterwards, or as soon as its caller has
-/// stopped waiting.
-async fn run_request(
+/// Runs a request of a named agent until its outcome is committed.
+async fn run_named(
     control: &ControlHandle,
-    request: RunRequest,
+    agent_id: &AgentId,
+    request: &RunRequest,
     news: Option<mpsc::Sender<RunNews>>,
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunOnceResponse, Error> {
-    let ingress = ingress_of(&request);
+    let ingress = ingress_of(request);
     // Judged before anything is created or changed, so that a refused run leaves nothing behind.
     admission::judge(&ingress)?;
-    if let Some(agent_id) = &request.agent_id
-        && let Some(admitted) = control.kept_admission(agent_id).await?
-    {
+    let waits = WaitTerms {
+        for_tasks: false,
+        max_rounds: request.max_rounds,
+    };
+    if let Some(admitted) = control.kept_admission(agent_id).await? {
         // The request was admitted before, so nothing is prepared again: this caller joins the run.
         let watch = RunWatch::begin(control, agent_id, news).await;
-        let waits = WaitTerms {
-            for_tasks: false,
-            max_rounds: request.max_rounds,
-        };
         let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
         return Ok(answer.await?.respond());
     }
     let mut notes = Vec::new();
-    let agent_id = prepare_agent(control, &request, &mut notes).await?;
-    let watch = RunWatch::begin(control, &agent_id, news).await;
-    let waits = WaitTerms {
-        for_tasks: request.wait_for_tasks && request.agent_id.is_none(),
-        max_rounds: request.max_rounds,
-    };
-    if request.agent_id.is_some() {
-        match control.shell().conduct.scope {
-            Scope::Run(_) => task_catch_up::wait_for_recorded_ends(control, &agent_id).await?,
-            Scope::All => {}
-        }
-        let admitted = control
-            .admit_from(Sender::Client, &agent_id, ingress)
-            .await?;
-        let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
-        let response = answer.await?.respond();
-        return Ok(RunOnceResponse { notes, ..response });
+    prepare_agent(control, agent_id.clone(), request, &mut notes).await?;
+    let watch = RunWatch::begin(control, agent_id, news).await;
+    match control.shell().conduct.scope {
+        Scope::Run(_) => task_catch_up::wait_for_recorded_ends(control, agent_id).await?,
+        Scope::All => {}
     }
-    let answered = async {
-        let never = std::future::pending();
-        let admitted = control
-            .admit_from(Sender::Runtime, &agent_id, ingress)
-            .await?;
-        let mut answer = await_outcome(control, admitted, waits, never).await?;
-        if let RunAnswer::Finished(finished) = &mut answer {
-            task_stop::stop_tasks(control, finished).await;
-        }
-        Ok(answer.respond())
-    };
-    let outcome = tokio::select! {
-        outcome = watch.beside(answered) => outcome,
-        () = abandoned => Err(Error::ShuttingDown),
-    };
-    control.shell().remove_afterwards(agent_id);
-    outcome
+    let admitted = control
+        .admit_from(Sender::Client, agent_id, ingress)
+        .await?;
+    let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
+    let response = answer.await?.respond();
+    Ok(RunOnceResponse { notes, ..response })
 }
 
 fn ingress_of(request: &RunRequest) -> Ingress {
@@ -157,16 +141,14 @@ fn ingress_of(request: &RunRequest) -> Ingress {
     }
 }
 
-/// Returns the agent that will answer: a new temporary one, or the named one configured as requested.
-/// Adds to `notes` what the request asks for and an existing agent does not get.
+/// Configures the named agent as requested, or creates it. Adds to `notes` what the request asks for and an existing
+/// agent does not get.
 async fn prepare_agent(
     control: &ControlHandle,
+    agent_id: AgentId,
     request: &RunRequest,
     notes: &mut Vec<String>,
-) -> Result<AgentId, Error> {
-    let Some(agent_id) = request.agent_id.clone() else {
-        return make_temporary(control, request).await;
-    };
+) -> Result<(), Error> {
     let found = control.find(&agent_id).await;
     match control.shell().hide_private(&agent_id, found).await? {
         Some(found) if found.identity.visibility == Visibility::Public => {
@@ -197,27 +179,7 @@ async fn prepare_agent(
         }
         None => return Err(Error::AgentNotFound { agent_id }),
     }
-    Ok(agent_id)
-}
-
-async fn make_temporary(control: &ControlHandle, request: &RunRequest) -> Result<AgentId, Error> {
-    let agent_id = AgentId::temporary("run", control.shell().ports.entropy.source().as_mut());
-    let identity = AgentIdentity {
-        agent_id: agent_id.clone(),
-        kind: AgentKind::Child,
-        visibility: Visibility::Private,
-        ownership: Ownership::ParentSupervised,
-        profile_preset: ProfilePreset::PrivateChild,
-        lineage_parent_agent_id: None,
-    };
-    check_model(control, request, None).await?;
-    let new = control
-        .new_agent(identity, &request.workspace, request.model.clone())
-        .await?;
-    control.check_reserved(&new.workspace)?;
-    let run = Some(RunTerms::temporary(request.max_rounds));
-    control.shell().create(NewAgent { run, ..new }).await?;
-    Ok(agent_id)
+    Ok(())
 }
 
 /// Refuses a run whose models cannot be called before anything is written.
@@ -396,6 +358,8 @@ async fn read_progress(
         // The message stays in the queue. Only a start of the agent would bring the answer.
         RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(WaitingRun::of(admitted, agent, &queue).map(RunAnswer::Waiting)),
+            // The home failed after the admission. A start alone would not help.
+            Err(rejection @ Rejection::NoHome { .. }) => Err(rejection.into()),
             Err(_) if agent.lifecycle == Lifecycle::Stopped => {
                 let waiting = WaitingRun::of_stopped(admitted, agent);
                 Ok(Some(RunAnswer::Waiting(waiting)))

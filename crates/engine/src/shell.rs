@@ -5,12 +5,14 @@
 
 mod aside;
 mod boot;
+mod child;
 mod clock;
 mod command;
 mod conceal;
 mod dispatch;
 mod due;
 mod effect;
+mod keyed_run;
 mod lanes;
 mod memory;
 mod outbound;
@@ -25,6 +27,7 @@ mod submit;
 mod task;
 mod tool;
 mod turn_log;
+mod web;
 mod work;
 
 use self::aside::TakeBackCounts;
@@ -41,6 +44,7 @@ use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::meters::CommitTimes;
 use crate::ports::Ports;
+use crate::run_once::KeyedRuns;
 use crate::stalled::StalledAgents;
 use holon_core::Input;
 use holon_domain::AgentId;
@@ -89,12 +93,16 @@ pub(crate) struct Inner {
     spawned: TaskTracker,
     /// Runs with a temporary agent, and the removals of such agents.
     removals: TaskTracker,
+    /// Runs with a temporary agent whose requests have keys.
+    pub(crate) keyed_runs: KeyedRuns,
     /// Wakes the due loop when an earlier time was set.
     due_set: Notify,
     /// Counts removed agents, for tasks that wait for a removal.
     removed: watch::Sender<u64>,
     /// Set when recovery is done.
     up: AtomicBool,
+    /// Cancelled when a shutdown begins to wait for temporary agents, before it drains.
+    closing: CancellationToken,
     /// Cancelled when a shutdown begins; no new work is started.
     draining: CancellationToken,
     /// Cancelled when the drain has used up its time.
@@ -136,9 +144,11 @@ impl Shell {
             warned: Mutex::default(),
             spawned: TaskTracker::new(),
             removals: TaskTracker::new(),
+            keyed_runs: KeyedRuns::default(),
             due_set: Notify::new(),
             removed: watch::channel(0).0,
             up: AtomicBool::new(false),
+            closing: CancellationToken::new(),
             draining: CancellationToken::new(),
             halted: CancellationToken::new(),
         }))

@@ -184,10 +184,10 @@ impl ToolRunOutcome {
 }
 
 /// Lists the commands of a task that can be forgotten once its end is committed. Output files stay only if the model
-/// knows their paths, which is when the command was promoted from its call.
+/// knows their paths, which is when the command was promoted from its call, or if an operator started the command.
 #[must_use]
 pub fn commands_of_ended_task(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<EndedCommand> {
-    let output = kept_if(spec.promoted_from_exec_command);
+    let output = kept_if(spec.promoted_from_exec_command || spec.started_by_operator);
     let ended = |key| EndedCommand { key, output };
     key.all_of(spec).into_iter().map(ended).collect()
 }

@@ -10,6 +10,7 @@ use holon_domain::effect::EffectId;
 use holon_domain::guidance::GuidanceRoots;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
+use holon_domain::model::ModelRef;
 use holon_domain::turn::{CallPlace, Phase};
 use holon_domain::workspace::{UseWorkspace, WorkspaceEntry, WorkspaceOrder, WorkspaceSet};
 
@@ -24,6 +25,8 @@ pub struct ToolRun {
     pub effect: EffectId,
     /// The call as the model wrote it.
     pub call: ToolCall,
+    /// Model that made the call. Absent in turns of earlier builds.
+    pub model: Option<ModelRef>,
     /// Interpretation of the call's input.
     pub action: HostAction,
     /// The workspace in which the call runs.
@@ -68,6 +71,7 @@ impl ToolRun {
             agent_home: agent.settings.agent_home,
             effect,
             call,
+            model: turn.model,
             action,
             workspace: turn.workspace,
             attached,

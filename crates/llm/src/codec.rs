@@ -14,6 +14,8 @@ pub(crate) mod responses;
 pub(crate) mod stream;
 
 #[cfg(test)]
+mod images;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -190,6 +190,7 @@ impl From<Error> for ModelFailure {
             retry_after_ms: None,
             usage: None,
             learned: None,
+            counts_answer: false,
             diagnostics: Some(Box::new(TransportDiagnostics {
                 stage: error.stage().to_owned(),
                 source_chain,

@@ -144,6 +144,7 @@ fn scripted_failure(error: &ScriptedError) -> ModelFailure {
         retry_after_ms: error.retry_after_ms,
         usage: None,
         learned: None,
+        counts_answer: false,
         diagnostics: Some(Box::new(TransportDiagnostics {
             stage: "script".to_owned(),
             ..TransportDiagnostics::default()

@@ -30,13 +30,14 @@ pub(crate) enum Priority {
     Skills,
 }
 
-/// Renders a part within a number of tokens, or its shortest form if that is longer.
+/// Renders a part within a number of tokens, or its shortest form if that is longer. Empty if nothing of the part would
+/// be shown, so that it is left out.
 pub(crate) type Shorten<'a> = Box<dyn Fn(usize) -> String + 'a>;
 
 /// One part that a prompt may show.
 pub(crate) struct Candidate<'a> {
     pub(crate) source: BlockSource,
-    /// Absent for a pin: a part that is shown in some form under every budget.
+    /// Absent for a pin: a part that is shown as long as a form of it has words.
     pub(crate) priority: Option<Priority>,
     /// Parts of equal priority and group are left out together, the smallest group first.
     pub(crate) group: u64,

@@ -94,7 +94,10 @@ fn task_list(tasks: &[TaskListEntry], most: usize) -> String {
     let line = |task: &TaskListEntry| {
         let summary = visible::line(task.summary.as_deref().unwrap_or_default());
         let what = text::preview(&summary, TASK_LINE_BYTES);
-        format!("- {} since {}: {what}", task.id, task.created_at)
+        let child = task.child_agent_id.as_ref();
+        let delegated = child.map(|child| format!(" (delegated to child agent {child})"));
+        let delegated = delegated.unwrap_or_default();
+        format!("- {}{delegated} since {}: {what}", task.id, task.created_at)
     };
     let mut lines: Vec<String> = tasks.iter().take(most).map(line).collect();
     let more = tasks.len() - lines.len();

@@ -272,6 +272,7 @@ fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<Conversati
             call_id: call_id.clone(),
             content: (input.receipt)(envelope),
             is_error: envelope.error().is_some(),
+            image: None,
         }),
         LogEntry::Interjection { message_seq, .. } => {
             input.messages.get(message_seq).map(interjection_item)

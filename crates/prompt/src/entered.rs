@@ -18,7 +18,8 @@ const RANK: &str = "# Guidance of this workspace\n\n\
     - The file ends at the marker that carries its code.";
 
 /// Told if the frame shows the file of another workspace.
-const LEFT: &str = "The instructions and skills of the workspace that you left do not count here.";
+pub(crate) const LEFT: &str =
+    "The instructions and skills of the workspace that you left do not count here.";
 
 /// Renders the instruction file and the skills of the workspace that the agent enters. `left_workspace` is true if it
 /// comes from another workspace than its home. `None` if there is nothing to tell.

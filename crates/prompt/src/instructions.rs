@@ -1,18 +1,22 @@
 //! Renders instruction files with their scope, their source and their rank.
 //!
 //! Files are read again for each turn. They are pins; if the pins do not fit, the files are bounded together and the
-//! longest are cut first. A file that exists and was not loaded is named with the reason.
+//! longest are cut first. A file of which nothing would be shown is only named, and if that is true of all of them, one
+//! line stands for the files, or nothing. A file that exists and was not loaded is named with the reason.
 //!
 //! Invariant: a file cannot leave its enclosure, so no file speaks for another.
 
-use crate::candidate::{Candidate, fit};
+mod shorter;
+
+pub(crate) use shorter::shorten_rendered;
+
+use crate::candidate::Candidate;
 use crate::excerpt::Excerpt;
 use crate::{fence, visible};
 use holon_domain::guidance::{
     InstructionContent, InstructionFile, InstructionScope, InstructionSource, Instructions,
 };
 use holon_domain::prompt_plan::BlockSource;
-use holon_domain::text;
 
 /// Rank of the files, as the policy orders it.
 pub(crate) const RANK: &str = "# Instruction files\n\n\
@@ -35,21 +39,15 @@ pub(crate) fn candidate(instructions: &Instructions) -> Option<Candidate<'_>> {
     if files.is_empty() {
         return None;
     }
-    let contents: Vec<String> = files.iter().map(|file| content(file)).collect();
-    let whole = render(&files, &contents, usize::MAX);
+    let whole = render(&files);
     Some(
         Candidate::pin(BlockSource::Instructions, whole)
-            .or_shorter(move |tokens| fit(tokens, |room| render(&files, &contents, room))),
+            .or_shorter(move |tokens| shorten_rendered(&render(&files), tokens)),
     )
 }
 
-/// Renders the files with at most `room_tokens` of their contents.
-fn render(files: &[&InstructionFile], contents: &[String], room_tokens: usize) -> String {
-    let rooms = share(contents, room_tokens);
-    let sections = files
-        .iter()
-        .zip(contents.iter().zip(rooms))
-        .map(|(file, (content, room))| section(file, content, room));
+fn render(files: &[&InstructionFile]) -> String {
+    let sections = files.iter().map(|file| one(file, usize::MAX));
     let texts: Vec<String> = [RANK.to_owned()].into_iter().chain(sections).collect();
     texts.join("\n\n")
 }
@@ -70,110 +68,6 @@ fn content(file: &InstructionFile) -> String {
             visible::body(&text.trim_end().replace("\r\n", "\n"))
         }
         (InstructionContent::Refused(_), _) => String::new(),
-    }
-}
-
-/// Divides the room: a text that needs less than an equal share leaves the rest of it to the others.
-fn share(texts: &[String], room_tokens: usize) -> Vec<usize> {
-    let needs: Vec<usize> = texts
-        .iter()
-        .map(|words| text::estimate_tokens(words))
-        .collect();
-    let mut by_need: Vec<usize> = (0..needs.len()).collect();
-    by_need.sort_by_key(|&place| needs.get(place).copied());
-    let mut rooms = vec![0; needs.len()];
-    let mut left = room_tokens;
-    for (done, place) in by_need.into_iter().enumerate() {
-        let equal = left / (needs.len() - done);
-        let need = needs.get(place).copied().unwrap_or_default();
-        let given = need.min(equal);
-        left -= given;
-        if let Some(room) = rooms.get_mut(place) {
-            *room = given;
-        }
-    }
-    rooms
-}
-
-/// How the note about a cut file begins.
-const CUT_NOTE: &str = "Only the first ";
-
-/// An enclosed file in a rendered list, with the text before it.
-struct Enclosed<'a> {
-    before: &'a str,
-    class: &'a str,
-    inside: &'a str,
-    /// The enclosure with its markers.
-    whole: &'a str,
-}
-
-/// Shortens rendered files to a number of tokens. Each stays in an enclosure of its own.
-pub(crate) fn shorten_rendered(text: &str, tokens: usize) -> String {
-    let mut enclosed = Vec::new();
-    let mut rest = text;
-    while let Some((file, after)) = next_enclosed(rest) {
-        enclosed.push(file);
-        rest = after;
-    }
-    let contents: Vec<String> = enclosed.iter().map(|file| file.inside.to_owned()).collect();
-    fit(tokens, |room| {
-        let rooms = share(&contents, room);
-        let files = enclosed.iter().zip(rooms);
-        let mut shown: String = files
-            .map(|(file, room)| shorten_enclosed(file, room))
-            .collect();
-        shown.push_str(rest);
-        shown
-    })
-}
-
-/// Finds the next enclosure of a rendered list, and the text after it.
-fn next_enclosed(text: &str) -> Option<(Enclosed<'_>, &str)> {
-    let start = fence::INSTRUCTIONS_BEGIN;
-    let begin = text
-        .match_indices(start)
-        .map(|(at, _)| at)
-        .find(|at| *at == 0 || text.get(..*at).is_some_and(|before| before.ends_with('\n')))?;
-    let (before, from) = text.split_at_checked(begin)?;
-    let (marker, inside) = from.split_once('\n')?;
-    let (class, code) = marker.strip_prefix(start)?.split_once(' ')?;
-    let end = format!("\n{}{class} {code}", fence::INSTRUCTIONS_END);
-    let (inside, after) = inside.split_once(&end)?;
-    let whole = from.get(..from.len() - after.len())?;
-    let file = Enclosed {
-        before,
-        class,
-        inside,
-        whole,
-    };
-    Some((file, after))
-}
-
-fn shorten_enclosed(file: &Enclosed<'_>, room_tokens: usize) -> String {
-    let excerpt = Excerpt::of(file.inside, room_tokens);
-    if excerpt.left_out == 0 {
-        return format!("{}{}", file.before, file.whole);
-    }
-    let (before, bytes) = split_note(file.before);
-    let note = cut_note(excerpt, bytes.unwrap_or(file.inside.len()));
-    let enclosed = fence::enclose_instructions(file.class, &excerpt.render());
-    format!("{before}{}\n{enclosed}", note.trim_start())
-}
-
-/// Separates the note about an earlier cut from the text before an enclosure, with the bytes of the whole file that it
-/// states; `None` if there is no such note.
-fn split_note(before: &str) -> (&str, Option<usize>) {
-    let line = before.trim_end_matches('\n');
-    let start = line.rfind('\n').map_or(0, |at| at + 1);
-    let bytes = line
-        .get(start..)
-        .filter(|line| line.starts_with(CUT_NOTE))
-        .and_then(|line| line.split_once(" of "))
-        .and_then(|(_, rest)| rest.split_once(" bytes"))
-        .and_then(|(bytes, _)| bytes.parse().ok());
-    match bytes {
-        Some(bytes) => (before.get(..start).unwrap_or(before), Some(bytes)),
-        None => (before, None),
     }
 }
 
@@ -203,7 +97,8 @@ fn cut_note(excerpt: Excerpt<'_>, bytes: usize) -> String {
         return String::new();
     }
     format!(
-        "\n{CUT_NOTE}{} and the last {} of {bytes} bytes are shown for lack of room; read the file for the rest.",
+        "\n{}{} and the last {} of {bytes} bytes are shown for lack of room; read the file for the rest.",
+        shorter::CUT_NOTE,
         excerpt.head.len(),
         excerpt.tail.len(),
     )

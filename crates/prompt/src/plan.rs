@@ -1,8 +1,8 @@
 //! Chooses what a prompt shows under its budget: parts by priority, then shorter forms of the pins.
 //!
 //! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
-//! other part is left; the current input is shortened after the others, unless it alone exceeds the budget; a pin is never
-//! left out; the same candidates, budget and earlier cuts give the same plan.
+//! other part is left; the current input is shortened after the others, unless it alone exceeds the budget; a pin is left
+//! out only if its shorter form has no words; the same candidates, budget and earlier cuts give the same plan.
 
 use crate::candidate::{BETWEEN, Candidate, Priority, count};
 use holon_domain::WorkItemId;
@@ -142,7 +142,8 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Shortens the part to a number of tokens. Returns false if it has no form that is shorter than the present one.
+    /// Shortens the part to a number of tokens, or leaves it out if that form has no words. Returns false if it has no form
+    /// that is shorter than the present one.
     fn shorten(&mut self, tokens: usize, reason: CutReason) -> bool {
         let Some(shorten) = self.candidate.shorten.as_ref() else {
             return false;
@@ -151,6 +152,10 @@ impl<'a> Entry<'a> {
             return false;
         }
         let text = shorten(tokens);
+        if text.is_empty() {
+            self.cut(reason);
+            return true;
+        }
         let now = count(&text);
         if now >= self.tokens {
             return false;

@@ -3,7 +3,7 @@
 //! Descriptions are the words of their authors: each is one line, quoted, bounded and without unseen characters, and all
 //! are enclosed as material.
 
-use crate::candidate::{Candidate, Priority, count, fit};
+use crate::candidate::{Candidate, Priority, count};
 use crate::{fence, visible};
 use holon_domain::guidance::{ActiveSkill, SkillCatalog, SkillEntry};
 use holon_domain::limits::SKILL_BUDGET_SHARE;
@@ -43,12 +43,37 @@ pub(crate) fn candidate<'a>(
     Some(Candidate {
         share: Some(share.saturating_add(rule)),
         ..Candidate::optional(BlockSource::Skills, Priority::Skills, whole)
-            .or_shorter(move |tokens| fit(tokens, |room| text(catalog, active, room)))
+            .or_shorter(move |tokens| shorter(catalog, active, tokens))
     })
+}
+
+/// Renders the catalogue within a number of tokens. If no skill would be listed, one line says where they are; empty if
+/// there is no room for it.
+fn shorter(catalog: &SkillCatalog, active: &[ActiveSkill], tokens: usize) -> String {
+    let frame = count(&text(catalog, active, 0));
+    let room = tokens.saturating_sub(frame);
+    if !listed(catalog, active, room).is_empty() {
+        return text(catalog, active, room);
+    }
+    let line = format!("# Skills\n\n{}", unlisted(catalog, 0));
+    if count(&line) <= tokens {
+        line
+    } else {
+        String::new()
+    }
 }
 
 /// Renders the catalogue with at most `room_tokens` of its lines.
 pub(crate) fn text(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: usize) -> String {
+    let mut lines = listed(catalog, active, room_tokens);
+    if lines.len() < catalog.discoverable_skills.len() {
+        lines.push(unlisted(catalog, lines.len()));
+    }
+    format!("{RULE}\n\n{}", enclosed(&lines))
+}
+
+/// Lists the first skills, with at most `room_tokens` of lines.
+fn listed(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: usize) -> Vec<String> {
     let mut left = room_tokens;
     let mut lines = Vec::new();
     for skill in &catalog.discoverable_skills {
@@ -61,17 +86,19 @@ pub(crate) fn text(catalog: &SkillCatalog, active: &[ActiveSkill], room_tokens: 
         left -= cost;
         lines.push(line);
     }
-    let rest = catalog.discoverable_skills.len() - lines.len();
-    if rest > 0 {
-        let roots = catalog.discovered_roots.iter();
-        let roots: Vec<String> = roots.map(|root| visible::line(&root.path)).collect();
-        lines.push(format!(
-            "- {} not listed for lack of room; look in {}",
-            text::pluralize(u64::try_from(rest).unwrap_or(u64::MAX), "more skill"),
-            roots.join(", ")
-        ));
-    }
-    format!("{RULE}\n\n{}", enclosed(&lines))
+    lines
+}
+
+/// Tells where the skills are that are not listed after the first ones.
+fn unlisted(catalog: &SkillCatalog, listed: usize) -> String {
+    let rest = catalog.discoverable_skills.len() - listed;
+    let roots = catalog.discovered_roots.iter();
+    let roots: Vec<String> = roots.map(|root| visible::line(&root.path)).collect();
+    format!(
+        "- {} not listed for lack of room; look in {}",
+        text::pluralize(u64::try_from(rest).unwrap_or(u64::MAX), "more skill"),
+        roots.join(", ")
+    )
 }
 
 /// Encloses the list as what it is: the words of the skills' authors.

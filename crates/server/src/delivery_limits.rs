@@ -1,11 +1,15 @@
-//! Rate limits of deliveries from outside: one allowance for each capability or webhook, and one of all senders together
-//! for tokens and signatures that prove nothing. Kept in memory; a restart fills every allowance.
+//! Rate limits of requests from outside: one allowance for each capability or webhook, one of all senders together for
+//! tokens and signatures of deliveries that prove nothing, and one for each address that sends wrong bearer tokens. Kept
+//! in memory; a restart fills every allowance.
 
 use crate::refusal::{Refusal, RequestFault};
 use holon_domain::limits::{
     DELIVERIES_PER_SECOND, DELIVERY_BUCKETS, DELIVERY_BURST, GUESS_BURST, GUESSES_PER_SECOND,
+    WRONG_TOKEN_ADDRESSES, WRONG_TOKEN_BURST, WRONG_TOKENS_PER_SECOND,
 };
 use std::collections::HashMap;
+use std::hash::Hash;
+use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -58,9 +62,16 @@ const GUESSES: Rate = Rate {
     per_second: GUESSES_PER_SECOND as f64,
 };
 
+const WRONG_TOKENS: Rate = Rate {
+    burst: WRONG_TOKEN_BURST as f64,
+    per_second: WRONG_TOKENS_PER_SECOND as f64,
+};
+
 /// The allowances of one host.
 #[derive(Debug, Default)]
 pub(crate) struct DeliveryLimits {
+    /// Addresses that have sent wrong bearer tokens.
+    addresses: Mutex<HashMap<IpAddr, Allowance>>,
     receivers: Mutex<HashMap<String, Allowance>>,
     guesses: Mutex<Option<Allowance>>,
 }
@@ -73,7 +84,7 @@ impl DeliveryLimits {
     pub(crate) fn count(&self, receiver: &str, now: Duration) -> Result<(), Refusal> {
         let mut receivers = lock(&self.receivers);
         if !receivers.contains_key(receiver) && receivers.len() >= DELIVERY_BUCKETS {
-            make_room(&mut receivers, now);
+            make_room(&mut receivers, DELIVERIES, DELIVERY_BUCKETS, now);
         }
         let allowance = receivers
             .entry(receiver.to_owned())
@@ -93,20 +104,45 @@ impl DeliveryLimits {
         }
         RequestFault::RATE_LIMITED.refuse("too many requests that prove nothing")
     }
+
+    /// Counts a wrong bearer token from an address.
+    pub(crate) fn count_wrong_token(
+        &self,
+        address: IpAddr,
+        answer: Refusal,
+        now: Duration,
+    ) -> Refusal {
+        let mut addresses = lock(&self.addresses);
+        if !addresses.contains_key(&address) && addresses.len() >= WRONG_TOKEN_ADDRESSES {
+            make_room(&mut addresses, WRONG_TOKENS, WRONG_TOKEN_ADDRESSES, now);
+        }
+        let allowance = addresses
+            .entry(address)
+            .or_insert_with(|| WRONG_TOKENS.full(now));
+        if WRONG_TOKENS.take(allowance, now) {
+            return answer;
+        }
+        RequestFault::RATE_LIMITED.refuse("too many wrong tokens from this address")
+    }
 }
 
-/// Forgets the allowances that are full again. If none is, the fullest go, so that the rest stay limited.
-fn make_room(receivers: &mut HashMap<String, Allowance>, now: Duration) {
-    receivers.retain(|_, allowance| DELIVERIES.grown(*allowance, now).left < DELIVERIES.burst);
-    if receivers.len() < DELIVERY_BUCKETS {
+/// Forgets the allowances that are full again. If none is, the fullest goes, so that the rest stay limited.
+fn make_room<K: Clone + Eq + Hash>(
+    table: &mut HashMap<K, Allowance>,
+    rate: Rate,
+    most: usize,
+    now: Duration,
+) {
+    table.retain(|_, allowance| rate.grown(*allowance, now).left < rate.burst);
+    if table.len() < most {
         return;
     }
-    let fullest = receivers
+    let fullest = table
         .iter()
         .max_by(|(_, a), (_, b)| a.left.total_cmp(&b.left))
         .map(|(name, _)| name.clone());
     if let Some(name) = fullest {
-        receivers.remove(&name);
+        table.remove(&name);
     }
 }
 
@@ -157,5 +193,26 @@ mod tests {
         assert!((0..GUESS_BURST).all(|_| guess(0) == 404));
         assert_eq!(guess(0), 429);
         assert_eq!(guess(1), 404);
+    }
+
+    #[test]
+    fn wrong_tokens_are_counted_for_each_address_in_bounded_memory() {
+        let limits = DeliveryLimits::default();
+        let try_token = |last: u32, secs| {
+            let address = IpAddr::from(last.to_be_bytes());
+            let answer = RequestFault::UNAUTHORIZED.refuse("x");
+            let now = Duration::from_secs(secs);
+            let refusal = limits.count_wrong_token(address, answer, now);
+            refusal.status.as_u16()
+        };
+        assert!((0..WRONG_TOKEN_BURST).all(|_| try_token(1, 0) == 401));
+        assert_eq!(try_token(1, 0), 429);
+        assert_eq!(try_token(2, 0), 401, "another address has its own");
+        for other in 0..WRONG_TOKEN_ADDRESSES as u32 + 10 {
+            try_token(10 + other, 0);
+        }
+        assert!(lock(&limits.addresses).len() <= WRONG_TOKEN_ADDRESSES);
+        assert_eq!(try_token(1, 0), 429, "it is not forgotten for others");
+        assert_eq!(try_token(1, 1), 401);
     }
 }

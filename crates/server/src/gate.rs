@@ -8,7 +8,7 @@ use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
-use crate::state::{Peer, Transport};
+use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
 use axum::extract::{Request, State};
@@ -19,6 +19,7 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use holon_api::ARCHIVE_MEDIA_TYPE;
 use holon_domain::request_key::TokenScope;
+use holon_engine::ControlHandle;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -124,7 +125,9 @@ pub(crate) async fn check_access(
     let caller = request.extensions().get::<Caller>();
     let verdict = match (access, caller) {
         (Access::Public, _) => Ok(()),
-        (Access::Scope(_), Some(Caller::Agent(command))) => check_own(command, &request),
+        (Access::Scope(needed), Some(Caller::Agent(command))) => {
+            check_own(command, needed, &request)
+        }
         (Access::Scope(needed), Some(caller)) => caller.require(needed),
         (Access::Scope(needed), None) => Caller::Anonymous.require(needed),
     };
@@ -134,17 +137,18 @@ pub(crate) async fn check_access(
     }
 }
 
-/// Refuses every request of an agent's command but a look at its own agent and a message to it.
-fn check_own(command: &PeerCommand, request: &Request) -> Result<(), Refusal> {
+/// Refuses every request of an agent's command but a look at its own agent and a message to it, as far as the rights to
+/// prompt allow them.
+fn check_own(command: &PeerCommand, needed: TokenScope, request: &Request) -> Result<(), Refusal> {
     let own = request.uri().path().strip_prefix("/agents/");
     let own = own.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
     let is_own = |id: &str| id == command.agent_id.as_str();
-    let is_allowed = match (own, request.method()) {
+    let is_of_own = match (own, request.method()) {
         (Some((id, _)), &Method::GET | &Method::HEAD) => is_own(id),
         (Some((id, "enqueue")), &Method::POST) => is_own(id),
         (Some(_), _) | (None, _) => false,
     };
-    if is_allowed {
+    if is_of_own && needed <= TokenScope::Prompt {
         return Ok(());
     }
     let message = format!(
@@ -217,6 +221,14 @@ impl Gate {
         Err(RequestFault::HOST_NOT_ALLOWED.refuse("this host name is not served here"))
     }
 
+    /// Returns true if a request offers a bearer token that is none of this host.
+    fn is_wrong_token(&self, request: &Request) -> bool {
+        let offered = single_header(request.headers(), &AUTHORIZATION);
+        self.transport == Transport::Tcp
+            && offered.is_some_and(|value| bearer_secret(value.as_bytes()).is_some())
+            && self.authenticate(request.headers()).scope().is_none()
+    }
+
     fn authenticate(&self, headers: &HeaderMap) -> Caller {
         let offered = single_header(headers, &AUTHORIZATION)
             .and_then(|value| bearer_secret(value.as_bytes()));
@@ -231,13 +243,34 @@ impl Gate {
     }
 }
 
+/// The gate of a listener, and what counts the wrong tokens that it meets.
+pub(crate) struct Guard {
+    pub(crate) gate: Gate,
+    pub(crate) host: Arc<Host>,
+    pub(crate) control: ControlHandle,
+}
+
+impl Guard {
+    /// Counts a refused request with a wrong token, and returns the answer to it.
+    fn count(&self, request: &Request, refusal: Refusal) -> Refusal {
+        match request.extensions().get::<PeerAddress>() {
+            Some(PeerAddress(address)) if self.gate.is_wrong_token(request) => {
+                let now = self.control.elapsed();
+                let limits = &self.host.deliveries;
+                limits.count_wrong_token(*address, refusal, now)
+            }
+            Some(_) | None => refusal,
+        }
+    }
+}
+
 /// Middleware that refuses a request, or passes it on with its [`Caller`] as an extension.
 pub(crate) async fn guard(
-    State(gate): State<Arc<Gate>>,
+    State(guard): State<Arc<Guard>>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    match gate.check(&request) {
+    match guard.gate.check(&request) {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();
             request.extensions_mut().insert(Caller::Named(named));
@@ -247,7 +280,7 @@ pub(crate) async fn guard(
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => guard.count(&request, refusal).into_response(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Idempotency keys: a request that its caller repeats with the same key takes effect once and gets the same answer.
 //!
 //! The engine keeps the reply of a decision in the commit of the decision itself. A route whose answer comes from an
-//! effect keeps its whole response here, after the effect. A second request with the same key waits for the first one,
-//! so that a repeated run joins the first. Refusals are not kept.
+//! effect keeps its whole response here, after the effect. Such a request is served by a task of its own, so that its
+//! response is kept although its caller has left. A second request with the same key waits for the first one. Refusals
+//! are not kept.
 
 use crate::body::read_body;
 use crate::gate::{Caller, single_header};
@@ -19,10 +20,12 @@ use holon_domain::AgentId;
 use holon_domain::limits::{KEPT_RESPONSE_BYTES, REQUEST_KEY_BYTES};
 use holon_domain::request_key::{KeyScope, RequestKey};
 use holon_domain::text;
-use holon_engine::ControlHandle;
+use holon_engine::{ControlHandle, Error};
 use serde_json::json;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 const JSON: &str = "application/json";
 
@@ -35,8 +38,11 @@ pub(crate) enum Keep {
     Decision,
     /// The response, after the effect.
     Response,
-    /// Both: the decision comes first, and the effect can be performed again without harm.
+    /// Both: a repetition finds the decision, and the effect can be performed again without harm.
     Both,
+    /// Both, and the engine lets a repetition join the first request. It has to know when a caller leaves, so the request
+    /// is served only as long as its caller waits.
+    Joined,
 }
 
 /// The keys of requests that are served at the moment.
@@ -68,6 +74,10 @@ pub(crate) struct KeyedRoute {
     pub(crate) control: ControlHandle,
     pub(crate) served: Arc<ServedKeys>,
     pub(crate) keep: Keep,
+    /// Tracks requests that are served without their callers.
+    pub(crate) tasks: TaskTracker,
+    /// Cancelled when the drain has used up its time.
+    pub(crate) cut_off: CancellationToken,
 }
 
 /// Middleware of a route that changes something.
@@ -92,8 +102,8 @@ impl KeyedRoute {
         }
         let (mut request, digest) = digest_of(request).await?;
         let (decision, response, agent) = keys_of(&mut request, &key, digest).await;
-        let _alone = self.served.enter(&response.id).await;
-        if matches!(self.keep, Keep::Decision | Keep::Both) {
+        let alone = self.served.enter(&response.id).await;
+        if self.keep != Keep::Response {
             request.extensions_mut().insert(decision);
         }
         if self.keep == Keep::Decision {
@@ -102,8 +112,27 @@ impl KeyedRoute {
         if let Some(kept) = self.control.kept_response(&response, agent.clone()).await? {
             return Ok(([(CONTENT_TYPE, JSON)], kept).into_response());
         }
-        let answered = next.run(request).await;
-        self.keep_answer(response, agent, answered).await
+        let (joined, tasks) = (self.keep == Keep::Joined, self.tasks.clone());
+        let served = async move {
+            let served = async {
+                let answered = next.run(request).await;
+                self.keep_answer(response, agent, answered).await
+            };
+            let answered = self.cut_off.run_until_cancelled(served).await;
+            drop(alone);
+            answered.unwrap_or_else(|| Err(self.control.shutdown_error().into()))
+        };
+        if joined {
+            return served.await;
+        }
+        match tasks.spawn(served).await {
+            Ok(answered) => answered,
+            // The outermost middleware answers for handlers that panic.
+            Err(failed) => match failed.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(Error::ShuttingDown.into()),
+            },
+        }
     }
 
     /// Keeps a response that is JSON and not too large. The response is given also if it cannot be kept, because the
@@ -202,3 +231,6 @@ async fn keys_of(
     let named = AgentId::parse_stored(&agent).ok();
     (decision, RequestKey::new(scope, key, digest), named)
 }
+
+#[cfg(test)]
+mod tests;

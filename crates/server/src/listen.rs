@@ -7,7 +7,7 @@
 use crate::error::Error;
 use crate::ports::PeerFinder;
 use crate::slots::{Newcomer, Slot, Slots};
-use crate::state::{Connection, Peer};
+use crate::state::{Connection, Peer, PeerAddress};
 use axum::Router;
 use axum::body::Body;
 use holon_domain::limits::{CONNECTIONS, REQUEST_HEAD_BYTES, REQUEST_READ_MS};
@@ -104,7 +104,10 @@ pub(crate) enum Listener {
 }
 
 enum Socket {
-    Tcp(TcpStream),
+    Tcp {
+        stream: TcpStream,
+        address: PeerAddress,
+    },
     Unix {
         stream: UnixStream,
         /// Process at the other end; absent if the system does not tell.
@@ -128,9 +131,10 @@ impl Listener {
     async fn accept(&self) -> io::Result<Option<Socket>> {
         match self {
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
+                let (stream, peer) = listener.accept().await?;
                 stream.set_nodelay(true)?;
-                Ok(Some(Socket::Tcp(stream)))
+                let address = PeerAddress(peer.ip());
+                Ok(Some(Socket::Tcp { stream, address }))
             }
             Self::Unix(listener) => {
                 let (stream, _) = listener.accept().await?;
@@ -189,14 +193,16 @@ pub(crate) async fn accept(
         let peers = Arc::clone(&peers);
         tasks.spawn(async move {
             match socket {
-                Socket::Tcp(stream) => {
-                    serve_connection(stream, None, newcomer, service, &signals).await;
+                Socket::Tcp { stream, address } => {
+                    let from = ConnectionPeer::Address(address);
+                    serve_connection(stream, from, newcomer, service, &signals).await;
                 }
                 Socket::Unix { stream, pid } => {
                     let evicted = newcomer.evicted();
                     let found = evicted.run_until_cancelled(find_peer(peers, pid)).await;
                     if let Some(peer) = found {
-                        serve_connection(stream, peer, newcomer, service, &signals).await;
+                        let from = ConnectionPeer::Local(peer);
+                        serve_connection(stream, from, newcomer, service, &signals).await;
                     }
                 }
             }
@@ -226,9 +232,16 @@ async fn accept_next(
     Ok(Some((socket, slot, newcomer)))
 }
 
+/// The other end of a connection.
+enum ConnectionPeer {
+    Address(PeerAddress),
+    /// A process of the same user; a command of an agent if it was found to be one.
+    Local(Option<Peer>),
+}
+
 async fn serve_connection<I>(
     io: I,
-    peer: Option<Peer>,
+    from: ConnectionPeer,
     newcomer: Newcomer,
     service: TowerToHyperService<Router>,
     signals: &ShutdownSignals,
@@ -242,8 +255,14 @@ async fn serve_connection<I>(
         let is_admitted = newcomer.admit();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection.clone());
-        if let Some(peer) = &peer {
-            request.extensions_mut().insert(peer.clone());
+        match &from {
+            ConnectionPeer::Address(address) => {
+                request.extensions_mut().insert(*address);
+            }
+            ConnectionPeer::Local(Some(peer)) => {
+                request.extensions_mut().insert(peer.clone());
+            }
+            ConnectionPeer::Local(None) => {}
         }
         let answer = is_admitted.then(|| service.call(request));
         async move {

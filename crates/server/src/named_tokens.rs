@@ -3,14 +3,14 @@
 //! The store has the same tokens. This process alone owns the store, so the copy here is never stale: a route commits a
 //! change first and then changes the copy, before it answers.
 
-use holon_domain::request_key::{TokenRecord, TokenScope};
+use holon_domain::request_key::{NAMED_TOKEN_PREFIX, TokenRecord, TokenScope};
 use holon_domain::text;
 use std::sync::{PoisonError, RwLock};
 use subtle::{Choice, ConstantTimeEq as _};
 use tokio_util::sync::CancellationToken;
 
 /// First characters of every named token. A secret of another kind never has them.
-pub(crate) const PREFIX: &str = "hlt_";
+pub(crate) const PREFIX: &str = NAMED_TOKEN_PREFIX;
 
 /// Returns the stored form of a secret. The namespace is part of it, so that the hash of another kind of secret never
 /// matches.

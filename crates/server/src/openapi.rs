@@ -10,6 +10,8 @@ mod params;
 mod reads;
 
 use crate::gate::Access;
+use crate::keyed::Keep;
+use crate::route_table::act_routes;
 use crate::router::route_access;
 use actions::ACTIONS;
 use holon_api::{ErrorBody, IDEMPOTENCY_KEY_HEADER};
@@ -115,10 +117,10 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         })
         .collect();
     all.extend(operation.query.iter().map(query_parameter));
-    if operation.body.is_some() {
+    if takes_key(operation.path) {
         all.push(json!({
             "name": IDEMPOTENCY_KEY_HEADER, "in": "header", "required": false,
-            "description": "Key of a request that may be repeated: within a day the same key gets the same answer.",
+            "description": key_description(operation.path),
             "schema": {
                 "type": "string", "minLength": 1, "maxLength": REQUEST_KEY_BYTES,
                 "pattern": "^[!-~]+$",
@@ -126,6 +128,29 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         }));
     }
     all
+}
+
+/// Returns true if a route knows repetitions by their key. Public routes count it as the id of a delivery.
+fn takes_key(path: &str) -> bool {
+    let mut acts = act_routes().into_iter();
+    let route = acts.find(|route| route.path == path);
+    route.is_some_and(|route| route.keep != Keep::Nothing || route.access == Access::Public)
+}
+
+fn key_description(path: &str) -> &'static str {
+    match path {
+        "/control/tokens" => {
+            "Key of a request that may be repeated: within a day the same key makes no other token. The secret is not \
+             kept, so a repetition gets 409 and the code `token_already_made` instead of the first answer."
+        }
+        "/control/run" => {
+            "Key of a request that may be repeated: within a day the same key joins the first run and gets its \
+             outcome. A run without an agent that was cut off gets 409 and the code `run_not_repeated`."
+        }
+        _ => {
+            "Key of a request that may be repeated: within a day the same key gets the same answer."
+        }
+    }
 }
 
 /// Returns the schema of a name in a path.
@@ -223,6 +248,33 @@ mod tests {
                     "{operation}"
                 );
             }
+        }
+    }
+
+    #[test]
+    fn the_key_of_a_request_is_described_where_it_is_known() {
+        let document = build();
+        let key_of = |path: &str| {
+            let parameters = document["paths"][path]["post"]["parameters"].as_array();
+            let mut parameters = parameters.unwrap_or_else(|| panic!("{path}")).iter();
+            let key = parameters.find(|it| it["name"] == IDEMPOTENCY_KEY_HEADER);
+            key.map(|key| key["description"].to_string())
+        };
+        for path in [
+            "/control/agents/{id}/export",
+            "/control/agents/{id}/external-triggers/{trigger}/reveal",
+            "/control/runtime/shutdown",
+        ] {
+            assert_eq!(key_of(path), None, "{path}");
+        }
+        for (path, words) in [
+            ("/control/agents/{id}/operator-bindings", "the same answer"),
+            ("/callbacks/wake/{token}", "the same answer"),
+            ("/control/tokens", "token_already_made"),
+            ("/control/run", "run_not_repeated"),
+        ] {
+            let found = key_of(path).unwrap_or_else(|| panic!("{path}"));
+            assert!(found.contains(words), "{path}: {found}");
         }
     }
 

@@ -23,11 +23,11 @@ pub trait SetupReader: Send + Sync + 'static {
         HostFacts::default()
     }
 
-    /// Returns true if a secret for webhooks of this agent is stored.
+    /// Returns true if a secret for webhooks of the agent with this birth is stored.
     ///
     /// # Errors
     /// A message for the operator if the credentials cannot be read.
-    async fn has_webhook_secret(&self, _agent_id: &AgentId) -> Result<bool, String> {
+    async fn has_webhook_secret(&self, _agent_id: &AgentId, _birth: i64) -> Result<bool, String> {
         Ok(false)
     }
 }
@@ -53,24 +53,38 @@ pub trait SetupManager: Send + Sync + 'static {
     /// A message for the operator if the files are invalid. The host keeps its old settings.
     async fn reload(&self) -> Result<ReloadResponse, String>;
 
-    /// Reads the secret for webhooks of an agent; `None` if there is none.
+    /// Reads the secret for webhooks of the agent with this birth; `None` if there is none. One of an earlier agent of
+    /// the same name, which a crash may have left behind, is none.
     ///
     /// # Errors
     /// A message for the operator if the credentials cannot be read.
-    async fn webhook_secret(&self, _agent_id: &AgentId) -> Result<Option<SecretString>, String> {
+    async fn webhook_secret(
+        &self,
+        _agent_id: &AgentId,
+        _birth: i64,
+    ) -> Result<Option<SecretString>, String> {
         Ok(None)
     }
 
-    /// Stores the secret for webhooks of an agent; `None` removes it. It counts from the next webhook on.
+    /// Stores the secret for webhooks of the agent with this birth. It counts from the next webhook on.
     ///
     /// # Errors
     /// A message for the operator if it cannot be stored.
     async fn set_webhook_secret(
         &self,
         _agent_id: &AgentId,
-        _secret: Option<SecretString>,
+        _birth: i64,
+        _secret: SecretString,
     ) -> Result<(), String> {
         Err("this host stores no credentials".to_owned())
+    }
+
+    /// Removes the secret for webhooks of an agent, if there is one.
+    ///
+    /// # Errors
+    /// A message for the operator if it cannot be removed.
+    async fn remove_webhook_secret(&self, _agent_id: &AgentId) -> Result<(), String> {
+        Ok(())
     }
 }
 

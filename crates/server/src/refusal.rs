@@ -111,7 +111,8 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::AgentAside { .. }
         | Error::SkillInstalled { .. }
         | Error::TaskInput { .. }
-        | Error::SecretNotKept { .. } => StatusCode::CONFLICT,
+        | Error::SecretNotKept { .. }
+        | Error::RunNotRepeated => StatusCode::CONFLICT,
         Error::AgentId(_)
         | Error::Workspace { .. }
         | Error::Template { .. }
@@ -149,12 +150,15 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::WorkspaceActive
         | Rejection::WorkspaceIsHome
         | Rejection::TooManyBindings
+        | Rejection::TooManyTasks { .. }
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
         Rejection::BindingInactive | Rejection::OperatorMismatch => StatusCode::FORBIDDEN,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {
             StatusCode::TOO_MANY_REQUESTS
         }
-        Rejection::NoModel | Rejection::OperatorIdentityMissing => StatusCode::UNPROCESSABLE_ENTITY,
+        Rejection::NoModel
+        | Rejection::OperatorIdentityMissing
+        | Rejection::InvalidCommand { .. } => StatusCode::UNPROCESSABLE_ENTITY,
         Rejection::NoSuchTask
         | Rejection::NoSuchTurn { .. }
         | Rejection::NoSuchWorkItem { .. }
@@ -208,6 +212,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::MemoryUnavailable { .. }
         | Error::SecretNotKept { .. }
         | Error::KeyReused
+        | Error::RunNotRepeated
         | Error::CursorTooOld { .. }
         | Error::AgentReplaced { .. }
         | Error::DiskFull

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod archive;
+pub(crate) mod budget;
 pub(crate) mod callback;
 pub(crate) mod debug;
 pub(crate) mod delivery;
@@ -18,6 +19,7 @@ pub(crate) mod skill;
 pub(crate) mod task;
 pub(crate) mod token;
 pub(crate) mod trigger;
+pub(crate) mod usage;
 pub(crate) mod waiting;
 pub(crate) mod webhook;
 pub(crate) mod work;

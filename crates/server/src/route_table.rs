@@ -3,8 +3,9 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, callback, debug, delivery, events, host_status, memory, message, model,
-    observe, read, run, runtime, skill, task, token, trigger, waiting, webhook, work, workspace,
+    agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
+    observe, read, run, runtime, skill, task, token, trigger, usage, waiting, webhook, work,
+    workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -71,6 +72,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         ),
         get_route(CONTROL, "/tokens", get(token::list)),
         get_route(READ, "/delivery/targets", get(delivery::targets)),
+        get_route(READ, "/usage", get(usage::list)),
+        get_route(READ, "/budgets", get(budget::list)),
         get_route(READ, "/models", get(model::models)),
         get_route(READ, "/agents/list", get(read::list)),
         get_route(READ, "/agents/deleted", get(read::deleted)),
@@ -243,6 +246,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
+            Keep::Decision,
+            "/control/agents/{id}/tasks",
+            post(task::start),
+        ),
+        post_route(
+            CONTROL,
             Keep::Both,
             "/control/agents/{id}/tasks/{task}/input",
             post(task::input),
@@ -315,13 +324,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/webhook",
             post(webhook::set),
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/webhook/remove",
             post(webhook::remove),
         ),
@@ -333,7 +342,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/workspace/use",
             post(workspace::use_workspace),
         ),
@@ -367,7 +376,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/skills/uninstall",
             post(skill::uninstall),
         ),
-        post_route(CONTROL, Keep::Both, "/control/run", post(run::run)),
+        post_route(CONTROL, Keep::Joined, "/control/run", post(run::run)),
         post_route(
             CONTROL,
             Keep::Decision,
@@ -382,7 +391,19 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
+            "/control/budgets",
+            post(budget::set),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/budgets/clear",
+            post(budget::clear),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
             "/control/delivery/targets",
             post(delivery::add_target),
         ),
@@ -406,7 +427,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/operator-bindings",
             post(delivery::bind),
         ),
@@ -435,4 +456,47 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(runtime::shutdown),
         ),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_api::is_repeated;
+
+    /// Routes whose repetition has no second effect, or whose answer must not be kept.
+    const KEPT_NOWHERE: [&str; 8] = [
+        "/control/agents/{id}/export",
+        "/control/agents/{id}/debug-prompt",
+        "/callbacks/enqueue/{token}",
+        "/callbacks/wake/{token}",
+        "/webhooks/generic/{id}",
+        "/control/agents/{id}/external-triggers/{trigger}/reveal",
+        "/control/runtime/reload",
+        "/control/runtime/shutdown",
+    ];
+
+    #[test]
+    fn every_other_route_that_changes_something_keeps_its_reply() {
+        let unkept = act_routes().into_iter();
+        let unkept = unkept.filter(|route| route.keep == Keep::Nothing);
+        let unkept: Vec<&str> = unkept.map(|route| route.path).collect();
+        assert_eq!(unkept, KEPT_NOWHERE);
+    }
+
+    #[test]
+    fn clients_repeat_what_is_kept_and_what_changes_nothing() {
+        for route in act_routes() {
+            let is_read = ["/reveal", "/debug-prompt"]
+                .iter()
+                .any(|end| route.path.ends_with(end));
+            let is_public = route.access == Access::Public;
+            // The secret of a token is in its first answer only.
+            let is_of_tokens = route.path.starts_with("/control/tokens");
+            if is_public || is_of_tokens {
+                continue;
+            }
+            let may_repeat = route.keep != Keep::Nothing || is_read;
+            assert_eq!(is_repeated(route.path), may_repeat, "{}", route.path);
+        }
+    }
 }

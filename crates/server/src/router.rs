@@ -1,7 +1,7 @@
 //! The route table and the middleware around it. A path without a row in the table is answered with 404, and every row
 //! declares the rights it needs; tests use the same table.
 
-use crate::gate::{Access, Gate, check_access, guard};
+use crate::gate::{Access, Gate, Guard, check_access, guard};
 use crate::keyed::{KeyedRoute, serve_once};
 use crate::refusal::{Refusal, RequestFault};
 use crate::route_table::{Route, act_routes, read_routes};
@@ -45,6 +45,11 @@ pub fn route_access() -> Vec<(Method, &'static str, Access)> {
 pub(crate) fn router(gate: Gate, reads: ReadState, control: ActState) -> Router {
     let when_up = middleware::from_fn_with_state(control.control.clone(), refuse_until_up);
     let acts = once(act_routes(), &control);
+    let gate = Guard {
+        gate,
+        host: Arc::clone(&control.host),
+        control: control.control.clone(),
+    };
     mount(read_routes())
         .with_state(reads)
         .merge(mount(acts).route_layer(when_up).with_state(control))
@@ -61,6 +66,8 @@ fn once(routes: Vec<Route<ActState>>, state: &ActState) -> Vec<Route<ActState>> 
             control: state.control.clone(),
             served: Arc::clone(&state.host.served_keys),
             keep: route.keep,
+            tasks: state.host.tasks.clone(),
+            cut_off: state.host.cut_off.clone(),
         };
         let layer = middleware::from_fn_with_state(keyed, serve_once);
         Route {

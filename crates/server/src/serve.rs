@@ -72,6 +72,10 @@ pub async fn serve(
         // The control token and the socket still work.
         Err(error) => tracing::error!(%error, "named tokens cannot be read, so none is accepted"),
     }
+    let signals = ShutdownSignals {
+        drain: shutdown,
+        kill: CancellationToken::new(),
+    };
     let host = Arc::new(Host {
         default_agent: config.default_agent,
         workspace_dir: config.workspace_dir,
@@ -83,13 +87,10 @@ pub async fn serve(
         deliveries: Default::default(),
         advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
-        shutdown: shutdown.clone(),
+        shutdown: signals.drain.clone(),
         tasks: tasks.clone(),
+        cut_off: signals.kill.clone(),
     });
-    let signals = ShutdownSignals {
-        drain: shutdown,
-        kill: CancellationToken::new(),
-    };
     // Returns the token that ends the listener without the others; its connections go on.
     let serve_on = |transport: Transport, listener: Listener| {
         let gate = Gate {

@@ -100,7 +100,7 @@ fn refuse_too_many() -> Refusal {
 }
 
 /// Refuses a cursor that this store has not issued. The stream would otherwise wait in silence.
-fn refuse_cursor_ahead(cursor: u64, newest: u64) -> Refusal {
+pub(crate) fn refuse_cursor_ahead(cursor: u64, newest: u64) -> Refusal {
     let message = format!("there is no event {cursor} yet; the newest is {newest}");
     RequestFault::CURSOR_AHEAD
         .refuse(message)

@@ -10,6 +10,7 @@ use holon_domain::AgentId;
 use holon_domain::request_key::RequestKey;
 use holon_engine::{ControlHandle, HostMeters, ReadHandle};
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,8 @@ pub(crate) struct Host {
     pub(crate) shutdown: CancellationToken,
     /// Tasks that must end before the server returns.
     pub(crate) tasks: TaskTracker,
+    /// Cancelled when the drain has used up its time: what is served then ends at once.
+    pub(crate) cut_off: CancellationToken,
 }
 
 /// State of read-only routes. It has no handle that can change an agent.
@@ -83,6 +86,10 @@ impl FromRequestParts<ActState> for Act {
 /// Command of an agent at the other end of a socket connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Peer(pub(crate) PeerCommand);
+
+/// Address of the peer of a TCP connection.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PeerAddress(pub(crate) IpAddr);
 
 /// Connection of a request; its token closes it at once.
 #[derive(Debug, Clone)]

@@ -1,6 +1,7 @@
 //! The control token: compared in constant time, never printed.
 
 use crate::error::Error;
+use holon_domain::request_key::can_be_control_token;
 use subtle::ConstantTimeEq as _;
 
 /// Secret that authenticates a caller over TCP. Its value appears in no `Debug` output, no log and no response.
@@ -11,14 +12,15 @@ impl Token {
     /// Minimum length in characters: 128 random bits in base 64.
     pub const MIN_LEN: usize = 22;
 
-    /// Checks that the secret is long enough and can stand in a header.
+    /// Checks that the secret is long enough, can stand in a header, and is no token of another kind.
     ///
     /// # Errors
-    /// When it is too short, or holds a character that a header cannot.
+    /// When it is too short, repeats a few characters, holds a character that a header cannot, or has the prefix of
+    /// callback tokens or named tokens.
     pub fn new(secret: impl Into<String>) -> Result<Self, Error> {
         let secret = secret.into();
         let sendable = secret.bytes().all(|byte| byte.is_ascii_graphic());
-        if secret.len() >= Self::MIN_LEN && sendable {
+        if secret.len() >= Self::MIN_LEN && sendable && can_be_control_token(&secret) {
             Ok(Self(secret))
         } else {
             Err(Error::WeakToken)
@@ -68,6 +70,21 @@ mod tests {
         ] {
             assert!(
                 matches!(Token::new(weak), Err(Error::WeakToken)),
+                "{weak:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn secrets_of_other_namespaces_and_repeated_characters_are_refused() {
+        for weak in [
+            format!("hct_{SECRET}"),
+            format!("hlt_{SECRET}"),
+            "a".repeat(40),
+            "012345678".repeat(4),
+        ] {
+            assert!(
+                matches!(Token::new(weak.as_str()), Err(Error::WeakToken)),
                 "{weak:?}"
             );
         }

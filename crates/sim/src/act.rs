@@ -41,9 +41,10 @@ enum Act {
     Hint,
     Callback,
     Down,
+    TaskStart,
 }
 
-const ACTS: [(Act, u64); 27] = [
+const ACTS: [(Act, u64); 28] = [
     (Act::Perform, 40),
     (Act::Admit, 18),
     (Act::Due, 12),
@@ -71,6 +72,7 @@ const ACTS: [(Act, u64); 27] = [
     (Act::Hint, 6),
     (Act::Callback, 6),
     (Act::Down, 2),
+    (Act::TaskStart, 3),
 ];
 
 impl World {
@@ -101,6 +103,7 @@ impl World {
             {
                 self.stop_any_task()
             }
+            Act::TaskStart if self.plan.has(Fault::Long) => self.start_any_task(),
             Act::StopStart if self.plan.has(Fault::StopStart) => self.stop_or_start(),
             Act::Configure => self.configure(),
             Act::Workspace => self.command_workspace(),
@@ -147,6 +150,7 @@ impl World {
             | Act::Timer
             | Act::Hint
             | Act::Callback
+            | Act::TaskStart
             | Act::Down => self.perform_any(),
         }
     }
@@ -384,10 +388,12 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
         | Input::AttemptFailed { stamp, .. }
+        | Input::CallMeasured { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
         | Input::DeliverySubmitted { stamp, .. }
+        | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
@@ -412,6 +418,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Work(_)
@@ -450,6 +457,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Operator(_) => "operator binding",
         Input::OperatorMessage { .. } => "operator message",
         Input::Defer { .. } => "defer",
+        Input::TaskStarted { .. } => "task started",
         Input::TaskEnded { .. } => "task ended",
         Input::DueCame { .. } => "due came",
         Input::ClockSetBack { .. } => "clock set back",
@@ -462,6 +470,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::GiveUp { .. } => "give up",
         Input::CallerLeft { .. } => "caller left",
         Input::ModelsChanged => "models changed",
+        Input::BudgetChanged => "budget changed",
+        Input::CallMeasured { .. } => "call measured",
         Input::CredentialRenewed { .. } => "credential renewed",
         Input::WakeHint(_) => "wake hint",
         Input::Work(_) => "work command",

@@ -90,6 +90,7 @@ impl World {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         }))
     }
 
@@ -105,6 +106,7 @@ impl World {
             ownership: Ownership::ParentSupervised,
             profile_preset: ProfilePreset::PrivateChild,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         });
         self.create(&NewAgent {
             run: Some(RunTerms::temporary(None)),

@@ -70,6 +70,7 @@ impl World {
         self.model.count_restart(&self.tool_world);
         self.model.started_at = self.now;
         self.kernel = kernel_of(&self.plan, self.now)?;
+        self.show_budget();
         let crashes = self.crashes;
         self.before_recovery = true;
         self.check_clock_at_boot()?;

@@ -78,10 +78,18 @@ impl World {
         let known = name.as_ref().and_then(|name| self.deliveries.get(name));
         let known = known.filter(|taken| self.is_kept(taken.at)).cloned();
         let trigger_id = delivery.trigger_id.clone();
+        let triggers = self.triggers_of(id);
+        let meant = triggers.iter().find(|one| one.id == trigger_id);
+        let is_stale = meant.is_some_and(|one| one.generation != delivery.generation);
         let before = self.deliveries_to(id, &trigger_id);
         self.trace.note(|| format!("{id} {delivery:?}"));
         let result = self.send(id, &Input::Callback(Box::new(delivery)))?;
         let after = self.deliveries_to(id, &trigger_id);
+        ensure(
+            !is_stale || after <= before,
+            "a token of an older generation has no effect",
+            || format!("{id} {trigger_id}: {before}, then {after}"),
+        )?;
         if known.is_some() {
             self.model.coverage.count("callback:repeated");
             ensure(

@@ -21,6 +21,7 @@ fn kind_of(due: &DueAction) -> String {
         DueAction::PaceOver => "pace",
         DueAction::RemovalRetry => "removal",
         DueAction::WorkTick => "work tick",
+        DueAction::HintTick => "hint tick",
         DueAction::CatchUp => "unpark",
         DueAction::DeliveryRetry { route } => return format!("delivery to {}", route.key()),
         DueAction::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),

@@ -241,6 +241,7 @@ pub(crate) fn describe(reply: &Reply, work: &PostCommitWork) -> String {
         Reply::WorkItem(item) => format!("{} at revision {}", item.id, item.revision),
         Reply::Wait(wait) => format!("{} {:?}", wait.id, wait.status),
         Reply::Timer(timer) => format!("{} {:?}", timer.id, timer.status),
+        Reply::Task(task) => format!("{} {:?}", task.task_id, task.status),
         Reply::TaskStop { task, .. } => format!("{} {:?}", task.task_id, task.status),
         Reply::Aborted { run_id } => format!("aborted {run_id}"),
         Reply::TaskInput { number } => format!("task input {number}"),

@@ -1,4 +1,4 @@
-//! Watches and stops the commands of tasks, step by step.
+//! Starts, watches and stops the commands of tasks, step by step.
 
 use crate::command::{Command, State};
 use crate::flight::{Flight, FlightStep, Stage};
@@ -10,7 +10,7 @@ use holon_core::{Input, Stamp};
 use holon_domain::TaskId;
 use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::task::{TaskRecord, TaskReport};
+use holon_domain::task::{StartedCommand, TaskRecord, TaskReport};
 use holon_engine::ports::CommandKey;
 use holon_engine::tool_outcome::{CallCleanup, commands_of_ended_task};
 
@@ -24,6 +24,49 @@ pub(crate) enum StopStrength {
 }
 
 impl World {
+    /// Starts the command of a queued task, or finds the one that an earlier process started.
+    pub(crate) fn start_queued(
+        &mut self,
+        record: &EffectRecord,
+        id: &TaskId,
+    ) -> Verdict<FlightStep> {
+        let Some((task, key)) = self.followed(record, id)? else {
+            return Ok(FlightStep::Nothing);
+        };
+        let queued = task.command().filter(|spec| spec.starts_in.is_some());
+        let Some(spec) = queued.cloned() else {
+            return Ok(FlightStep::Nothing);
+        };
+        self.begin_or_find(&key, &spec.order(), None)?;
+        let Some(command) = self.tool_world.commands.get(&key) else {
+            return Ok(FlightStep::Nothing);
+        };
+        let report = match command.state {
+            State::Barred => return Ok(FlightStep::Nothing),
+            State::Runs => {
+                let started = Input::TaskStarted {
+                    stamp: Stamp::of(record),
+                    task_id: id.clone(),
+                    started: Box::new(StartedCommand {
+                        workdir: spec.workdir,
+                        started_at: self.now,
+                        output_path: None,
+                        stderr_path: None,
+                    }),
+                };
+                let done = Stage::Done(Box::new(started), CallCleanup::Nothing);
+                return Ok(FlightStep::GoesOn(done));
+            }
+            State::NotStarted => Some(TaskReport::NotStarted {
+                reason: "no such shell".to_owned(),
+            }),
+            State::Over { .. } | State::Lost => self.tool_world.commands.report(&key),
+        };
+        Ok(report.map_or(FlightStep::Nothing, |report| {
+            ended(record, &task, &key, report)
+        }))
+    }
+
     /// Reports the end of a task's command, or waits for it.
     pub(crate) fn watch(&mut self, record: &EffectRecord, id: &TaskId) -> Verdict<FlightStep> {
         let Some((task, key)) = self.followed(record, id)? else {
@@ -88,7 +131,9 @@ impl World {
                 stopped: true,
                 ..output
             }),
-            TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
+            TaskReport::Ended(_) | TaskReport::NotStarted { .. } | TaskReport::Lost { .. } => {
+                report
+            }
         });
         Ok(report.map_or(FlightStep::Nothing, |report| {
             ended(record, &task, &key, report)

@@ -94,8 +94,12 @@ pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     match sent {
         AgentSend::Message { text, .. } => Some(text),
         AgentSend::Notification { .. }
+        | AgentSend::Spawn { .. }
+        | AgentSend::Followup { .. }
+        | AgentSend::ChildAttached { .. }
         | AgentSend::ChildEnded { .. }
         | AgentSend::Stop
+        | AgentSend::Remove
         | AgentSend::Verdict { .. } => None,
     }
 }

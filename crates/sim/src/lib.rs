@@ -7,6 +7,7 @@
 mod act;
 mod agents;
 mod boot;
+mod budgets;
 mod callbacks;
 mod calls;
 mod check;

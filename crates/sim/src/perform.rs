@@ -45,6 +45,7 @@ impl World {
                 | Reply::Wait(_)
                 | Reply::Timer(_)
                 | Reply::Aborted { .. }
+                | Reply::Task(_)
                 | Reply::TaskStop { .. }
                 | Reply::TaskInput { .. },
             )
@@ -118,10 +119,14 @@ impl World {
             })),
             Effect::RemoveHome => self.remove_home(record, stamp),
             Effect::CallModel { turn_index, .. } => {
-                let request = self.ask(record, *turn_index)?;
-                Ok(request.map_or(FlightStep::Nothing, |request| {
-                    FlightStep::GoesOn(Stage::Asked(Box::new(request)))
-                }))
+                let Some(request) = self.ask(record, *turn_index)? else {
+                    return Ok(FlightStep::Nothing);
+                };
+                if let Some(estimate) = request.over_budget() {
+                    self.model.coverage.count("budget:measured");
+                    return Ok(FlightStep::outcome(Input::CallMeasured { stamp, estimate }));
+                }
+                Ok(FlightStep::GoesOn(Stage::Asked(Box::new(request))))
             }
             Effect::RunTool { .. } => {
                 let read = now(self.store.agent(&record.agent_id))?;
@@ -143,6 +148,7 @@ impl World {
                 stamp,
                 sends: sends.clone(),
             })),
+            Effect::StartTask { task_id } => self.start_queued(record, task_id),
             Effect::WatchTask { task_id } => self.watch(record, task_id),
             Effect::StopTask {
                 task_id,
@@ -162,6 +168,7 @@ impl World {
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::RunTool { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
             | Effect::SubmitDelivery { .. }

@@ -61,11 +61,13 @@ pub enum Fault {
     Spin,
     /// Endpoints of deliveries fail and refuse.
     Delivery,
+    /// The host has a budget, which operators raise.
+    Budget,
 }
 
 impl Fault {
     /// Every class of faults.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -94,6 +96,7 @@ impl Fault {
         Self::Downtime,
         Self::Spin,
         Self::Delivery,
+        Self::Budget,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -126,6 +129,7 @@ impl Fault {
             Self::Downtime => "downtime",
             Self::Spin => "spin",
             Self::Delivery => "delivery",
+            Self::Budget => "budget",
         }
     }
 }
@@ -150,12 +154,14 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
         // Few classes at a time test each of them more deeply than all at once.
         let share = 25 + rng.below(70);
-        // Deliveries have a draw of their own, so that earlier seeds keep their plans.
+        // Deliveries and budgets have a draw of their own, so that earlier seeds keep their plans.
         let deliveries = Rng::new(seed ^ 0x0064_6c76).percent(share);
+        let budgets = Rng::new(seed ^ 0x0062_6467).percent(share / 3);
         let faults: Vec<Fault> = Fault::ALL
             .into_iter()
             .filter(|fault| match fault {
                 Fault::Delivery => deliveries,
+                Fault::Budget => budgets,
                 _ => rng.percent(share),
             })
             .collect();

@@ -36,12 +36,14 @@ impl World {
                                 self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.
-                            Consequence::PlanWritten(_) => {}
+                            Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
                         }
                     }
                     found
                 }
-                Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+                Effect::StartTask { task_id }
+                | Effect::WatchTask { task_id }
+                | Effect::StopTask { task_id, .. } => {
                     let Some(task) = self.task(id, task_id)? else {
                         continue;
                     };

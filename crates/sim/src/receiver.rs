@@ -3,13 +3,14 @@
 //! The decision is written first, so that there is something to roll back.
 
 use holon_domain::agent::AgentRecord;
+use holon_domain::budget::{Budget, BudgetKey};
 use holon_domain::decision::Decision;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{AgentNo, Error, Hook, Ledger, TargetAddition, TokenAddition};
+use holon_store::{AgentNo, BudgetChange, Error, Hook, Ledger, TargetAddition, TokenAddition};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way in which a receiver's decision fails.
@@ -207,6 +208,14 @@ impl Ledger for FaultyLedger<'_> {
 
     fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error> {
         self.inner.remove_delivery_target(name)
+    }
+
+    fn set_budget(&mut self, budget: &Budget, day: &str) -> Result<BudgetChange, Error> {
+        self.inner.set_budget(budget, day)
+    }
+
+    fn remove_budget(&mut self, key: &BudgetKey) -> Result<bool, Error> {
+        self.inner.remove_budget(key)
     }
 
     fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {

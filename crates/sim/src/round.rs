@@ -15,7 +15,10 @@ use holon_domain::guidance::Guidance;
 use holon_domain::limits;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::token_ratio::TokenRatio;
-use holon_engine::model_request::{ReminderTerms, RequestFiles, RoundRequest};
+use holon_domain::web::WebTools;
+use holon_engine::model_request::{
+    ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+};
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::{Store, TurnLog};
 use std::sync::Arc;
@@ -28,15 +31,22 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+    image_input: false,
     reasoning: ReasoningPolicy::NONE,
     token_ratio: TokenRatio::ONE,
 };
 
 /// Reminder settings with early thresholds, so that short turns have reminders too.
-const REMINDER: ReminderTerms = ReminderTerms {
-    rounds: 2,
-    cooldown_rounds: 1,
-    max_tokens: 512,
+const TERMS: RequestTerms = RequestTerms {
+    reminder: ReminderTerms {
+        rounds: 2,
+        cooldown_rounds: 1,
+        max_tokens: 512,
+    },
+    web_tools: WebTools {
+        fetch: false,
+        search: false,
+    },
 };
 
 impl World {
@@ -63,8 +73,12 @@ impl World {
             work_answer::plan_look(item, self.tool_world.plan(&item.id).cloned())
         });
         let guidance = Guidance::default();
-        let files = RequestFiles { plan, guidance };
-        let Some(request) = RoundRequest::new(rows, POLICY, files, REMINDER) else {
+        let files = RequestFiles {
+            plan,
+            guidance,
+            images: RequestImages::default(),
+        };
+        let Some(request) = RoundRequest::new(rows, POLICY, files, TERMS) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

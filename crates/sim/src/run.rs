@@ -69,11 +69,13 @@ pub fn play(plan: &Plan, keep: TraceDetail) -> Result<RunReport, Box<RunFailure>
 
 impl World {
     fn run_with_faults(&mut self) -> Verdict<()> {
+        self.begin_budget()?;
         for number in 0..self.plan.agents {
             self.make_named(number)?;
         }
         for _ in 0..self.plan.steps {
             self.act()?;
+            self.raise_budget()?;
         }
         self.settle_all()
     }
@@ -87,6 +89,7 @@ impl World {
             bound += MISSED_TICKS * self.model.names().len() as u64;
         }
         self.late.clear();
+        self.lift_budget()?;
         self.run_until_idle(bound)?;
         self.check_no_commands()?;
         self.repair_all()?;

@@ -55,7 +55,7 @@ impl World {
         Ok(tasks.into_iter().find(is_same))
     }
 
-    fn begin_or_find(
+    pub(crate) fn begin_or_find(
         &mut self,
         key: &CommandKey,
         command: &ExecCommand,

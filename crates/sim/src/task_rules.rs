@@ -6,7 +6,7 @@ use crate::keys::{key_of, keys_of};
 use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::command::CommandEnd;
-use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::task::{CommandTaskSpec, TaskRecord, TaskStatus};
 
 /// The way in which a task's row begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,17 +15,21 @@ pub(crate) enum Beginning {
     Promoted,
     /// Its call was cancelled while the command ran.
     TakenOver,
+    /// An operator asked for its command.
+    Queued,
 }
 
-/// Checks that a row begins as a promoted command, or as one that is being stopped because its call was cancelled.
+/// Checks that a row begins as a promoted command, as one that is being stopped because its call was cancelled, or
+/// queued.
 pub(crate) fn check_beginning(row: &TaskRecord, as_what: Beginning) -> Verdict<()> {
     let expected = match as_what {
         Beginning::Promoted => (TaskStatus::Running, true),
         Beginning::TakenOver => (TaskStatus::Cancelling, false),
+        Beginning::Queued => (TaskStatus::Queued, true),
     };
     ensure(
         (row.status, row.terminal_reentry) == expected,
-        "a task begins as a promoted command, or being stopped",
+        "a task begins as a promoted command, being stopped, or queued",
         || format!("{row:?}"),
     )
 }
@@ -37,8 +41,21 @@ pub(crate) fn check_transition(before: &TaskRecord, row: &TaskRecord) -> Verdict
             format!("{before:?} became {row:?}")
         });
     }
-    let back = before.status == TaskStatus::Cancelling && row.status == TaskStatus::Running;
-    let same = before.recovery == row.recovery && before.created_at == row.created_at;
+    let back = match row.status {
+        TaskStatus::Queued => before.status != TaskStatus::Queued,
+        TaskStatus::Running => before.status == TaskStatus::Cancelling,
+        _ => false,
+    };
+    let same_command = match before.status {
+        // A start adds what is known of it, and the command stays.
+        TaskStatus::Queued => {
+            let text = |task: &TaskRecord| task.command().map(|spec| spec.cmd_digest.clone());
+            let runs = row.status == TaskStatus::Running;
+            !(runs && row.command().is_some_and(is_queued)) && text(before) == text(row)
+        }
+        _ => before.recovery == row.recovery,
+    };
+    let same = same_command && before.created_at == row.created_at;
     ensure(!back && same, "a task moves forward only", || {
         format!("{before:?} became {row:?}")
     })
@@ -68,6 +85,7 @@ pub(crate) fn check_end(row: &TaskRecord, tool_world: &ToolWorld, home: &str) ->
         (TaskStatus::Failed, Some(State::Over { end, stopped, .. })) => {
             !stopped && *end != CommandEnd::Exited { status: 0 }
         }
+        (TaskStatus::Failed, Some(State::NotStarted)) => row.command().is_some_and(is_queued),
         (TaskStatus::Cancelled, Some(State::Over { stopped, .. })) => *stopped,
         (TaskStatus::Interrupted, None | Some(State::Lost | State::NotStarted | State::Barred)) => {
             true
@@ -83,6 +101,11 @@ pub(crate) fn check_end(row: &TaskRecord, tool_world: &ToolWorld, home: &str) ->
         );
     }
     Ok(())
+}
+
+/// Returns true if the command of a row was never reported as started.
+const fn is_queued(spec: &CommandTaskSpec) -> bool {
+    spec.starts_in.is_some()
 }
 
 pub(crate) fn count_end(

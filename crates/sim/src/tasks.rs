@@ -1,7 +1,7 @@
 //! The oracle's record of tasks: compares rows, calls, events and messages about them.
 //!
-//! Written from the contract: a row begins as a promoted command or as one whose call was cancelled; it moves forward
-//! only and ends once. One message reports its end in the same commit: a result, or a status if the agent stopped it
+//! Written from the contract: a row begins as a promoted command, as one whose call was cancelled, or queued by an
+//! operator; it moves forward only and ends once. One message reports its end in the same commit: a result, or a status if the agent stopped it
 //! itself. The result of a task that was stopped with its agent is held for the agent's next turn.
 
 use crate::command::Command;
@@ -56,6 +56,8 @@ pub(crate) struct TaskObservation {
 /// Events and messages seen since the last comparison of rows.
 #[derive(Debug, Default)]
 struct FreshSightings {
+    /// Tasks that events call queued when they were created.
+    started: Vec<TaskId>,
     promoted: Vec<TaskId>,
     stopped: Vec<TaskId>,
     results: Vec<(TaskId, MessageId)>,
@@ -64,7 +66,10 @@ struct FreshSightings {
 
 impl FreshSightings {
     fn beginning(&self, id: &TaskId, coverage: &mut Coverage) -> Beginning {
-        if self.promoted.contains(id) {
+        if self.started.contains(id) {
+            coverage.count("task:started_by_operator");
+            Beginning::Queued
+        } else if self.promoted.contains(id) {
             coverage.count("task:promoted");
             Beginning::Promoted
         } else {
@@ -215,9 +220,13 @@ impl TaskBook {
                     format!("{} came to {times}", moved.task_id)
                 })
             }
+            Event::TaskCreated(created) if created.status == TaskStatus::Queued => {
+                self.fresh.started.push(created.task_id.clone());
+                Ok(())
+            }
             // A watched task was not stopped by its agent.
             Event::TaskStatusUpdated(moved)
-                if moved.previous == TaskStatus::Running
+                if matches!(moved.previous, TaskStatus::Queued | TaskStatus::Running)
                     && moved.status == TaskStatus::Cancelling
                     && moved.reason == "stopped with its agent" =>
             {
@@ -304,7 +313,7 @@ impl TaskBook {
                 | TaskStatus::Failed,
             ) => (true, usize::from(self.owed.contains(&row.id) && !goes)),
             (
-                Some(TaskStatus::Running),
+                Some(TaskStatus::Queued | TaskStatus::Running),
                 TaskStatus::Completed | TaskStatus::Failed | TaskStatus::Interrupted,
             ) => (true, 1),
             (Some(_) | None, _) => (false, 0),
@@ -382,6 +391,7 @@ impl TaskBook {
             let command = tool_world.commands.get(&key_of(home, row));
             let runs = command.is_some_and(Command::runs);
             coverage.count(match row.status {
+                TaskStatus::Queued => "restart:queued_task",
                 TaskStatus::Cancelling => "restart:cancelling_task",
                 _ if runs => "restart:running_task",
                 _ => "restart:unreported_end",

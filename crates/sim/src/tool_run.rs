@@ -14,9 +14,9 @@ use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -93,6 +93,17 @@ impl World {
                 let fails = self.trouble(Fault::Tool, 25);
                 CallStep::Done(crate::workspaces::select(run, request, fails))
             }
+            // The simulated model calls none of these; the host has no web and no images.
+            HostAction::WebFetch(_) | HostAction::WebSearch(_) | HostAction::ViewImage { .. } => {
+                let error =
+                    ToolError::new(ToolErrorKind::NetworkFailed, "the web is not simulated");
+                CallStep::result(ToolEnvelope::failure(&run.call.name, error))
+            }
+            HostAction::PrepareChild(_) => CallStep::Done(ToolRunOutcome {
+                consequence: Consequence::ChildPrepared { selected: None },
+                forget: CallCleanup::Nothing,
+                succeeded: Vec::new(),
+            }),
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
@@ -111,7 +122,7 @@ impl World {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
-                    Consequence::PlanWritten(_) => {}
+                    Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
                 }
                 let input = Input::ToolFinished {
                     stamp: Stamp::of(record),
@@ -218,18 +229,23 @@ impl Flight {
                     | HostAction::WritePlan
                     | HostAction::WorkQuery(_)
                     | HostAction::Memory(_)
-                    | HostAction::UseWorkspace(_),
+                    | HostAction::UseWorkspace(_)
+                    | HostAction::ViewImage { .. }
+                    | HostAction::PrepareChild(_),
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)
                     | HostAction::ExecCommandBatch(_)
-                    | HostAction::TaskOutput(_),
+                    | HostAction::TaskOutput(_)
+                    | HostAction::WebFetch(_)
+                    | HostAction::WebSearch(_),
                 )
                 | None => false,
             },
             Effect::Deliver { .. } | Effect::FinishPatch { .. } => true,
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::SubmitDelivery { .. }

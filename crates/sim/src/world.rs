@@ -87,6 +87,10 @@ pub(crate) struct World {
     pub(crate) endpoints: Endpoints,
     /// Deliveries from outside that took effect, by capability and id.
     pub(crate) deliveries: BTreeMap<DeliveryName, TakenDelivery>,
+    /// Limit of the host's budget, in tokens; 0 if the plan has none.
+    pub(crate) budget_limit: u64,
+    /// Draws of its own, so that earlier seeds keep their runs.
+    pub(crate) budget_dice: Rng,
 }
 
 impl World {
@@ -96,6 +100,8 @@ impl World {
         Ok(Self {
             mood: Mood::Busy,
             outage: None,
+            budget_limit: 0,
+            budget_dice: Rng::new(plan.seed ^ 0x0064_6963),
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now,
@@ -130,6 +136,7 @@ impl World {
     pub(crate) fn create(&mut self, new: &NewAgent) -> Verdict<()> {
         let id = new.identity.agent_id.clone();
         self.trace.note(|| format!("create {id}"));
+        self.endpoints.forget(&id);
         let (seed, now, kernel) = (self.entropy.bits(), self.now, self.kernel.clone());
         let new = new.clone();
         let made = self.commit(move |ledger| {
@@ -191,6 +198,7 @@ impl World {
             }
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::RemoveHome
@@ -241,6 +249,7 @@ impl World {
         for id in touched {
             self.observe_in(repaired.as_ref(), id)?;
         }
+        self.check_budget()?;
         let db = self.store.db();
         let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         self.model.check_untouched(&reader, touched)?;

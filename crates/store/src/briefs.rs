@@ -146,7 +146,8 @@ fn stored(conn: &Connection, no: AgentNo, seq: BriefSeq) -> Result<Option<BriefR
     })
 }
 
-fn words_of(conn: &Connection, no: AgentNo, text: BriefText) -> Result<String, Error> {
+/// Reads a text that may stand in the log.
+pub(crate) fn words_of(conn: &Connection, no: AgentNo, text: BriefText) -> Result<String, Error> {
     match text {
         BriefText::Words(words) => Ok(words),
         BriefText::Round(seq) => match log::entry(conn, no, seq)? {

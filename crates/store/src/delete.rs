@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`delivery_targets`, `kept_replies`, `meta`, `model_limits`,
-//! `removals`, `tokens`, `tombstones`, `workspace_profiles`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! Invariant: every table except those of the host (`budgets`, `delivery_targets`, `kept_replies`, `meta`, `model_limits`,
+//! `removals`, `tokens`, `tombstones`, `usage`, `workspace_profiles`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
 //! can always be found and resumed.
 
 use crate::error::Error;
@@ -59,6 +59,10 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT timer_no FROM timers WHERE agent_no = ?1 ORDER BY timer_no LIMIT ?2)",
     ),
     (
+        "reservations",
+        "DELETE FROM reservations WHERE agent_no = ?1 AND ?2 > 0",
+    ),
+    (
         "occupancies",
         "DELETE FROM occupancies WHERE agent_no = ?1 AND ?2 > 0",
     ),
@@ -113,6 +117,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "blob_refs",
         "DELETE FROM blob_refs WHERE agent_no = ?1 AND hash IN \
          (SELECT hash FROM blob_refs WHERE agent_no = ?1 ORDER BY hash LIMIT ?2)",
+    ),
+    (
+        "children",
+        "DELETE FROM children WHERE spawn_no IN (SELECT spawn_no FROM children \
+         WHERE child = (SELECT agent_id FROM agents WHERE agent_no = ?1) ORDER BY spawn_no LIMIT ?2)",
     ),
     (
         "agents",

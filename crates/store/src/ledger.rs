@@ -3,6 +3,7 @@
 //! The kernel, the shell and the simulation use this trait and [`Store`](crate::Store). [`Tx`] on SQLite is the one
 //! implementation today.
 
+use crate::budgets::{self, BudgetChange};
 use crate::deliveries;
 use crate::delivery_targets::{self, TargetAddition};
 use crate::error::Error;
@@ -11,10 +12,11 @@ use crate::row::AgentNo;
 use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
-    agents, aside, attempts, effects, generations, hints, kept_replies, log, queue, tasks, timers,
-    tokens, tombstones, triggers, waits, work_items,
+    agents, aside, attempts, children, effects, generations, hints, kept_replies, log, queue,
+    tasks, timers, tokens, tombstones, triggers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
+use holon_domain::budget::{Budget, BudgetKey};
 use holon_domain::decision::Decision;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::EffectId;
@@ -157,6 +159,18 @@ pub trait Ledger {
     /// When the database fails.
     fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error>;
 
+    /// Adds a budget or changes its limits. A new one counts what was used before, on `day` if it is one for a day.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn set_budget(&mut self, budget: &Budget, day: &str) -> Result<BudgetChange, Error>;
+
+    /// Removes a budget. Returns false if there is none of this name.
+    ///
+    /// # Errors
+    /// When the database fails.
+    fn remove_budget(&mut self, key: &BudgetKey) -> Result<bool, Error>;
+
     /// Runs `hook` once the commit holds, before the callers are answered. It never runs if this transaction is
     /// abandoned.
     fn after_commit(&mut self, hook: Hook);
@@ -190,6 +204,8 @@ impl Ledger for Tx<'_> {
         let items = items.map(|id| Ok((id.clone(), work_items::one(conn, no, id)?)));
         let fired = needs.timers.iter();
         let fired = fired.map(|id| Ok((id.clone(), timers::one(conn, no, id)?)));
+        let seen = needs.children.iter();
+        let seen = seen.map(|id| Ok((id.clone(), children::facts(conn, no, id)?)));
         let wakes = needs.next_items;
         Ok(LoadedRows {
             work_items: items.collect::<Result<_, Error>>()?,
@@ -206,9 +222,16 @@ impl Ledger for Tx<'_> {
             active_timers: part(needs.active_timers, || {
                 timers::active(conn, no, limits::STATUS_TIMERS)
             })?,
+            meters: needs
+                .meters
+                .iter()
+                .map(|key| Ok((key.clone(), budgets::meter(conn, key, &needs.day, no)?)))
+                .collect::<Result<_, Error>>()?,
             all_timers: part(needs.all_timers, || {
                 timers::active(conn, no, limits::ACTIVE_TIMERS as usize)
             })?,
+            tree: part(needs.tree, || children::standing(conn, no))?,
+            children: seen.collect::<Result<_, Error>>()?,
             generation,
             queue,
             queued_prompts,
@@ -324,6 +347,14 @@ impl Ledger for Tx<'_> {
 
     fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
         deliveries::pending_count(self.conn(), &route.key())
+    }
+
+    fn set_budget(&mut self, budget: &Budget, day: &str) -> Result<BudgetChange, Error> {
+        budgets::set(self.conn(), budget, day)
+    }
+
+    fn remove_budget(&mut self, key: &BudgetKey) -> Result<bool, Error> {
+        budgets::remove(self.conn(), key)
     }
 
     fn after_commit(&mut self, hook: Hook) {

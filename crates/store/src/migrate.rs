@@ -25,7 +25,10 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_host_feed.sql"),
     include_str!("migrations/0016_external_triggers.sql"),
     include_str!("migrations/0017_deliveries.sql"),
-    include_str!("migrations/0022_memory_outbox.sql"),
+    include_str!("migrations/0018_usage.sql"),
+    include_str!("migrations/0019_budgets.sql"),
+    include_str!("migrations/0020_children.sql"),
+    include_str!("migrations/0021_memory_outbox.sql"),
 ];
 
 /// Newest schema version that this build knows.

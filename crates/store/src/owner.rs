@@ -111,6 +111,13 @@ pub fn home_owner(home: &Path) -> Option<HomeOwner> {
     })
 }
 
+/// Returns true if this user may not look at the lock of the home, so that its owner cannot be told.
+#[must_use]
+pub fn is_home_denied(home: &Path) -> bool {
+    File::open(lock_path(home))
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
+}
+
 /// Returns the id of the living process that owns the home; `None` if it has no owner.
 #[must_use]
 pub fn owner_pid(home: &Path) -> Option<u32> {

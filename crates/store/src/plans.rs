@@ -2,10 +2,11 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, delete, deliveries, delivery_targets, effects, events,
-    generations, hints, host_events, interjections, item_trace, kept_replies, log, mark,
-    memory_outbox, memory_rows, model_limits, queue, retention, tasks, timers, tokens, tombstones,
-    transcript, triggers, waits, work_items, workspace_profiles, workspaces,
+    agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
+    delivery_targets, effects, events, generations, hints, host_events, interjections, item_trace,
+    kept_replies, log, mark, memory_outbox, memory_rows, model_limits, queue, retention, tasks,
+    timers, tokens, tombstones, transcript, triggers, usage, waits, work_items, workspace_profiles,
+    workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -56,6 +57,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (memory_rows::BRIEFS, None),
     (memory_rows::WORK_ITEMS, Some("work_items_of_agent")),
     (workspace_profiles::ONE, None),
+    (usage::ADD, None),
+    (budgets::ONE, None),
+    (budgets::SPEND, None),
+    (budgets::RELEASE, None),
+    (usage::FORGET, None),
     (deliveries::SETTLE, None),
     (deliveries::TRIM, None),
     (deliveries::ONE, None),
@@ -119,6 +125,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (timers::FORGET, Some("timers_begun")),
     (hints::PENDING, None),
     (hints::CLEAR, None),
+    (children::END, Some("children_by_name")),
+    (children::DEPTH, Some("children_by_name")),
+    (children::LIVE, Some("children_live")),
+    (children::NEWEST, Some("children_of_root")),
+    (children::OF_PARENT, Some("children_of_parent")),
     (triggers::ONE, Some("external_triggers_by_id")),
     (triggers::OF_AGENT, Some("external_triggers_of_agent")),
     (triggers::FORGET, Some("external_triggers_of_agent")),
@@ -200,8 +211,8 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
-         'tombstones', 'workspace_profiles', 'workspaces') ORDER BY name";
+         AND name NOT IN ('budgets', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
+         'tombstones', 'usage', 'workspace_profiles', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

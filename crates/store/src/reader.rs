@@ -9,25 +9,26 @@ use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, deliveries, delivery_targets, effects, events, interjections,
-    kept_replies, log, model_limits, prompt_rows, queue, tasks, tokens, tombstones, transcript,
+    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
+    interjections, kept_replies, log, model_limits, prompt_rows, queue, tokens, tombstones,
+    transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
+use holon_domain::budget::BudgetStanding;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
-use holon_domain::limits;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageEnvelope, MessageLabels};
 use holon_domain::needs::Needs;
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
 use holon_domain::request_key::{KeptReply, TokenRecord};
-use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
-use holon_domain::{AgentId, TaskId, Timestamp};
+use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums};
+use holon_domain::{AgentId, Timestamp};
 use rusqlite::Connection;
 use std::collections::BTreeSet;
 
@@ -396,6 +397,29 @@ impl<'a> Reader<'a> {
         tokens::list(self.conn)
     }
 
+    /// Lists what model calls used, by key, those after `after` only and at most `most` of them, and sums up all of it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn usage(
+        &self,
+        filter: &UsageFilter,
+        by: UsageGrouping,
+        after: Option<&str>,
+        most: usize,
+    ) -> Result<(Vec<UsageRow>, UsageSums), Error> {
+        let rows = usage::list(self.conn, filter, by, after, most)?;
+        Ok((rows, usage::total(self.conn, filter)?))
+    }
+
+    /// Lists the budgets of the host with their meters; those of a day count this day.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn budgets(&self, day: &str) -> Result<Vec<BudgetStanding>, Error> {
+        budgets::list(self.conn, day)
+    }
+
     /// Lists the delivery targets of the host, by name.
     ///
     /// # Errors
@@ -436,46 +460,6 @@ impl<'a> Reader<'a> {
         count: usize,
     ) -> Result<Vec<KeptDelivery>, Error> {
         deliveries::newest(self.conn, no, route, count)
-    }
-
-    /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        tasks::active(self.conn, no)
-    }
-
-    /// Reads one task. The oldest finished tasks are removed at some time.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn task(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
-        tasks::one(self.conn, no, id)
-    }
-
-    /// Lists the `limit` tasks that began last, newest first.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
-        tasks::newest(self.conn, no, limit)
-    }
-
-    /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        let mut tasks = self.tasks(no, limits::TASKS_PER_AGENT)?;
-        // Fewer than requested means that there are no others.
-        if tasks.len() == limits::TASKS_PER_AGENT {
-            let active = self.active_tasks(no)?.into_iter().rev();
-            let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
-            let older: Vec<TaskRecord> = older.collect();
-            tasks.extend(older);
-        }
-        Ok(tasks)
     }
 
     /// Reads a stored text by its hash.

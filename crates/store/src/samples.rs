@@ -114,6 +114,8 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         promoted_from_exec_command: true,
         batch_items: None,
         started_at: None,
+        started_by_operator: false,
+        starts_in: None,
     };
     let end = TaskEnd {
         ended_at: at(9),

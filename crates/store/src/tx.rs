@@ -11,9 +11,10 @@ use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, delete, deliveries, effects, events, generations, hints,
-    host_events, interjections, log, memory_outbox, model_limits, queue, retention, tasks, timers,
-    tombstones, triggers, waits, work_items, workspace_profiles, workspaces,
+    aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, events,
+    generations, hints, host_events, interjections, log, memory_outbox, model_limits, queue,
+    retention, tasks, timers, tombstones, triggers, usage, waits, work_items, workspace_profiles,
+    workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -200,12 +201,20 @@ impl<'a> Tx<'a> {
                 deliveries::trim(conn, no, route, *through)
             }
             Fact::TriggerWritten(trigger) => triggers::write(conn, no, trigger),
+            Fact::AgentSpawned(spawn) => children::write(conn, spawn),
+            Fact::SpawnEnded { child } => children::end(conn, child),
             Fact::LimitLearned {
                 model_ref,
                 server,
                 limits,
                 at,
             } => model_limits::learn(conn, model_ref, server, *limits, *at),
+            Fact::UsageCharged(charge) => {
+                usage::charge(conn, charge)?;
+                budgets::spend(conn, charge)
+            }
+            Fact::CallReserved(reservation) => budgets::reserve(conn, no, reservation),
+            Fact::ReservationReleased => budgets::release(conn, no),
             Fact::WorkspaceRegistered { workspace, at } => {
                 workspaces::register(conn, workspace, *at)
             }
@@ -380,7 +389,12 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::DeliverySettled { .. }
             | Fact::DeliveriesTrimmed { .. }
             | Fact::TriggerWritten(_)
+            | Fact::AgentSpawned(_)
+            | Fact::SpawnEnded { .. }
             | Fact::LimitLearned { .. }
+            | Fact::UsageCharged(_)
+            | Fact::CallReserved(_)
+            | Fact::ReservationReleased
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)
             | Fact::OccupancyReleased

@@ -6,7 +6,8 @@ use crate::plan::{ChoiceKind, Plan};
 use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, Recorder};
 use crate::world::World;
 use holon_api::{
-    ControlAction, CreateAgentRequest, CreateTriggerRequest, PromptRequest, RunRequest, WakeRequest,
+    ControlAction, CreateAgentRequest, CreateTriggerRequest, PromptRequest, RunRequest,
+    SetWebhookRequest, WakeRequest,
 };
 use holon_client::{Client, Error};
 use holon_domain::trigger::DeliveryMode;
@@ -77,6 +78,11 @@ pub(crate) async fn create_agents(world: &World, agents: &[AgentId]) -> Fallible
             ..CreateAgentRequest::default()
         };
         world.client().create_agent(agent, &request).await?;
+        let unsigned = SetWebhookRequest {
+            secret: None,
+            allow_unsigned: true,
+        };
+        world.client().set_webhook(agent, &unsigned).await?;
     }
     Ok(())
 }
@@ -287,17 +293,22 @@ impl Worker {
         });
     }
 
-    /// Delivers events to capabilities, and repeats many of them, also those that were answered.
+    /// Delivers events to capabilities and webhooks, and repeats many of them, also those that were answered.
     async fn deliver_events(mut self) {
         let mut number = 0;
         while self.is_up().await {
             self.pause(100, 1_000).await;
             let agent = self.pick_agent();
-            let Some(path) = self.capability(&agent).await else {
-                continue;
-            };
             let id = format!("delivery-{number}");
             number += 1;
+            let path = if number % 2 == 0 {
+                Some(format!("/webhooks/generic/{agent}"))
+            } else {
+                self.capability(&agent).await
+            };
+            let Some(path) = path else {
+                continue;
+            };
             for _ in 0..1 + self.rng.below(3) {
                 self.deliver(&agent, &path, &id).await;
                 self.pause(1, 200).await;

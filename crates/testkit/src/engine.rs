@@ -78,6 +78,8 @@ impl TestEngine {
             home: Arc::new(TrustedHomes),
             workspace: Arc::new(ScriptedWorkspaces::default()),
             outbound: Arc::new(crate::outbound::ScriptedOutbound::default()),
+            web: Arc::new(holon_engine::ports::NoWeb),
+            memory: Arc::new(holon_engine::ports::NoMemoryFiles),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
         };

@@ -17,6 +17,7 @@ mod instant;
 mod model;
 mod pending;
 mod plan;
+mod web;
 mod workspace;
 
 pub use clock::ManualClock;
@@ -33,4 +34,5 @@ pub use model::{
 };
 pub use pending::{CallQueue, PendingCall};
 pub use plan::MemoryPlans;
+pub use web::{ScriptedWeb, fetched_page};
 pub use workspace::ScriptedWorkspaces;

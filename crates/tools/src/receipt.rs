@@ -10,7 +10,7 @@ pub use short::short_receipt;
 use crate::lines::FenceKey;
 use crate::tool::{
     apply_patch, exec_command, exec_command_batch, memory_get, memory_search, task_input,
-    task_list, task_output, use_workspace,
+    task_list, task_output, use_workspace, view_image, web_fetch, web_search,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
@@ -85,6 +85,9 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
             let result = confirmation(envelope, &rest);
             format!("{result}\n\n{guidance}")
         }),
+        view_image::NAME => read(result, view_image::text),
+        web_fetch::NAME => read(result, |page| web_fetch::text(page, key)),
+        web_search::NAME => read(result, |answer| web_search::text(answer, key)),
         _ => None,
     };
     text.unwrap_or_else(|| confirmation(envelope, result))

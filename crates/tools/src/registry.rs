@@ -9,13 +9,15 @@ use crate::tool::{
     agent_get, apply_patch, cancel_external_trigger, cancel_timer, cancel_wait, complete_work_item,
     create_external_trigger, create_timer, create_work_item, enqueue, exec_command,
     exec_command_batch, get_work_item, list_timers, list_work_items, memory_get, memory_search,
-    notify_operator, pick_work_item, sleep, task_input, task_list, task_output, task_status,
-    task_stop, update_work_item, use_workspace, wait_for,
+    notify_operator, pick_work_item, sleep, spawn_agent, task_input, task_list, task_output,
+    task_status, task_stop, update_work_item, use_workspace, view_image, wait_for, web_fetch,
+    web_search,
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
 use holon_domain::tool::{OfferedTool, ToolError, ToolErrorKind, ToolFamily, ToolSpec};
 use holon_domain::tool_set::ToolSet;
+use holon_domain::web::WebTools;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
@@ -25,7 +27,7 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 28] = [
+        let entries: [(ToolSpec, Interpret); 32] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
             (
@@ -52,6 +54,7 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
             (notify_operator::spec(), notify_operator::interpret),
             (pick_work_item::spec(), pick_work_item::interpret),
             (sleep::spec(), sleep::interpret),
+            (spawn_agent::spec(), spawn_agent::interpret),
             (task_input::spec(), task_input::interpret),
             (task_list::spec(), task_list::interpret),
             (task_output::spec(), task_output::interpret),
@@ -59,7 +62,10 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
             (task_stop::spec(), task_stop::interpret),
             (update_work_item::spec(), update_work_item::interpret),
             (use_workspace::spec(), use_workspace::interpret),
+            (view_image::spec(), view_image::interpret),
             (wait_for::spec(), wait_for::interpret),
+            (web_fetch::spec(), web_fetch::interpret),
+            (web_search::spec(), web_search::interpret),
         ];
         entries.into_iter().unzip()
     })
@@ -81,46 +87,54 @@ pub fn catalog(preset: ProfilePreset) -> Vec<ToolSpec> {
         .collect()
 }
 
-/// Tool sets by profile and kind of model. Each is emitted once.
-struct EmittedSets([[OnceLock<ToolSet>; 2]; 2]);
+/// Tool sets by profile, kind of model and web tools. Each is emitted once.
+struct EmittedSets([[[OnceLock<ToolSet>; 4]; 2]; 2]);
 
 impl EmittedSets {
     const fn new() -> Self {
-        Self([const { [const { OnceLock::new() }; 2] }; 2])
+        Self([const { [const { [const { OnceLock::new() }; 4] }; 2] }; 2])
     }
 
     fn get(
         &self,
         preset: ProfilePreset,
         freeform: bool,
+        web: WebTools,
         emit: impl FnOnce() -> ToolSet,
     ) -> ToolSet {
         let [[named, named_freeform], [child, child_freeform]] = &self.0;
-        let set = match (preset, freeform) {
+        let sets = match (preset, freeform) {
             (ProfilePreset::PublicNamed, false) => named,
             (ProfilePreset::PublicNamed, true) => named_freeform,
             (ProfilePreset::PrivateChild, false) => child,
             (ProfilePreset::PrivateChild, true) => child_freeform,
+        };
+        let [neither, fetch, search, both] = sets;
+        let set = match (web.fetch, web.search) {
+            (false, false) => neither,
+            (true, false) => fetch,
+            (false, true) => search,
+            (true, true) => both,
         };
         set.get_or_init(emit).clone()
     }
 }
 
 /// Returns the tools an agent of this profile is offered, in the form that is sent. `freeform` is true for a model that
-/// accepts free text.
+/// accepts free text. Of the web tools only those that the host has on are offered.
 #[must_use]
-pub fn offered(preset: ProfilePreset, freeform: bool) -> ToolSet {
+pub fn offered(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
     static SETS: EmittedSets = EmittedSets::new();
-    SETS.get(preset, freeform, || emit_all(preset, freeform))
+    SETS.get(preset, freeform, web, || emit_all(preset, freeform, web))
 }
 
 /// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
 /// its error what an argument must be.
 #[must_use]
-pub fn offered_briefly(preset: ProfilePreset, freeform: bool) -> ToolSet {
+pub fn offered_briefly(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
     static SETS: EmittedSets = EmittedSets::new();
-    SETS.get(preset, freeform, || {
-        let whole = offered(preset, freeform);
+    SETS.get(preset, freeform, web, || {
+        let whole = offered(preset, freeform, web);
         whole.iter().cloned().map(without_descriptions).collect()
     })
 }
@@ -144,9 +158,15 @@ fn remove_descriptions(schema: &mut Value) {
     }
 }
 
-fn emit_all(preset: ProfilePreset, freeform: bool) -> ToolSet {
+fn emit_all(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
+    let is_on = |spec: &ToolSpec| match spec.name.as_str() {
+        web_fetch::NAME => web.fetch,
+        web_search::NAME => web.search,
+        _ => true,
+    };
     let emitted = catalog(preset)
         .into_iter()
+        .filter(is_on)
         .map(|spec| emit(&spec, SchemaMode::Relaxed));
     if freeform {
         emitted.collect()
@@ -246,15 +266,35 @@ mod tests {
     #[test]
     fn tools_are_emitted_once_and_only_a_model_that_takes_free_text_is_told_of_that_form() {
         for preset in [ProfilePreset::PublicNamed, ProfilePreset::PrivateChild] {
-            let [plain, freeform] = [false, true].map(|freeform| offered(preset, freeform));
-            assert!(plain.is_shared_with(&offered(preset, false)));
-            assert!(freeform.is_shared_with(&offered(preset, true)));
+            let all = WebTools::ALL;
+            let [plain, freeform] = [false, true].map(|freeform| offered(preset, freeform, all));
+            assert!(plain.is_shared_with(&offered(preset, false, all)));
+            assert!(freeform.is_shared_with(&offered(preset, true, all)));
             assert!(plain.iter().all(|tool| tool.freeform.is_none()));
             assert!(freeform.iter().any(|tool| tool.freeform.is_some()));
             let offered: Vec<&str> = plain.iter().map(|tool| tool.name.as_str()).collect();
             let granted = catalog(preset);
             let granted: Vec<&str> = granted.iter().map(|spec| spec.name.as_str()).collect();
             assert_eq!(offered, granted);
+        }
+    }
+
+    #[test]
+    fn a_web_tool_that_is_off_is_not_offered() {
+        for fetch in [false, true] {
+            for search in [false, true] {
+                let set = offered(
+                    ProfilePreset::PublicNamed,
+                    false,
+                    WebTools { fetch, search },
+                );
+                let has = |name: &str| set.iter().any(|tool| tool.name == name);
+                assert_eq!([has("WebFetch"), has("WebSearch")], [fetch, search]);
+                assert_eq!(
+                    set.len() + usize::from(!fetch) + usize::from(!search),
+                    all().len()
+                );
+            }
         }
     }
 
@@ -284,6 +324,7 @@ mod tests {
                 "NotifyOperator",
                 "PickWorkItem",
                 "Sleep",
+                "SpawnAgent",
                 "TaskInput",
                 "TaskList",
                 "TaskOutput",
@@ -291,7 +332,10 @@ mod tests {
                 "TaskStop",
                 "UpdateWorkItem",
                 "UseWorkspace",
-                "WaitFor"
+                "ViewImage",
+                "WaitFor",
+                "WebFetch",
+                "WebSearch"
             ]
         );
     }

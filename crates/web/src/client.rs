@@ -2,8 +2,8 @@
 
 use crate::address::is_public;
 use crate::error::WebError;
-use crate::resolve::{Lookup, NotPublic, PublicOnly, SystemLookup};
-use holon_domain::limits::WEB_REDIRECTS;
+use crate::hosts::{HostRules, Reach};
+use crate::resolve::{Lookup, NotPublic, Resolver, SystemLookup};
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Url, redirect, retry};
 use std::net::IpAddr;
@@ -12,13 +12,18 @@ use std::time::Duration;
 
 const USER_AGENT: &str = concat!("holon/", env!("CARGO_PKG_VERSION"));
 const CONNECT: Duration = Duration::from_secs(10);
+/// Most bytes of a redirect's target that an error shows.
+const SHOWN_LOCATION_BYTES: usize = 400;
+
+/// Headers that hold a credential. They go to the first site only.
+const SECRET_HEADERS: [&str; 3] = ["authorization", "x-api-key", "x-subscription-token"];
 
 /// Author of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// An operator configured it. It is used as written, also if it is not public.
     Configured,
-    /// A model or a document named it. It must be public.
+    /// A model or a document named it. It must be public, unless the rules of the request permit its host.
     Foreign,
 }
 
@@ -35,6 +40,21 @@ pub struct Request {
     pub timeout: Duration,
     /// Most bytes of the answer that are kept; the rest is dropped with the connection.
     pub max_bytes: usize,
+    /// Most redirects that are followed. One more fails the request.
+    pub max_redirects: usize,
+    /// Hosts that may be asked. They hold for every address that no operator configured.
+    pub rules: HostRules,
+}
+
+/// Reason for which the body of an answer is not complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cut {
+    /// It was longer than the bytes that were kept, counted after decompression.
+    Bytes,
+    /// It did not end in time.
+    Time,
+    /// The connection broke off, or the compressed form was damaged.
+    Broken,
 }
 
 /// The answer to a request.
@@ -43,8 +63,8 @@ pub struct Response {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Vec<u8>,
-    /// True if the answer was longer than the bytes that were kept.
-    pub cut: bool,
+    /// Absent if the body is complete.
+    pub cut: Option<Cut>,
     /// Address that answered, behind all redirects.
     pub url: String,
 }
@@ -56,6 +76,8 @@ pub struct WebClient {
     configured: OnceLock<Client>,
     /// For all other addresses. Names resolve to public addresses only, and no proxy stands between.
     guarded: OnceLock<Client>,
+    /// For hosts that the rules of a request permit although they may be private. No proxy stands between.
+    permitted: OnceLock<Client>,
 }
 
 impl std::fmt::Debug for WebClient {
@@ -76,30 +98,40 @@ impl WebClient {
             lookup,
             configured: OnceLock::new(),
             guarded: OnceLock::new(),
+            permitted: OnceLock::new(),
         }
     }
 
-    /// Sends a request and reads its answer. A status of failure is an answer, not an error.
+    /// Sends a request and reads its answer. A status of failure is an answer, not an error. If the time is up while the
+    /// body is read, the part that has come is returned.
     ///
     /// # Errors
     /// No answer came within the bounds, or the guard forbids an address.
     pub async fn send(&self, request: &Request) -> Result<Response, WebError> {
-        let sent = self.follow(request);
-        match tokio::time::timeout(request.timeout, sent).await {
-            Ok(answer) => answer,
-            Err(_) => Err(WebError::TimedOut(request.timeout)),
+        let mut answer = None;
+        let sent = tokio::time::timeout(request.timeout, self.follow(request, &mut answer)).await;
+        let in_time = match sent {
+            Ok(followed) => followed.map(|()| true)?,
+            Err(_) => false,
+        };
+        let mut response = answer.ok_or(WebError::TimedOut(request.timeout))?;
+        if !in_time {
+            response.cut = Some(Cut::Time);
         }
+        Ok(response)
     }
 
-    async fn follow(&self, request: &Request) -> Result<Response, WebError> {
+    /// Follows redirects and reads the last answer into `kept`, which also holds what was read when this is dropped.
+    async fn follow(&self, request: &Request, kept: &mut Option<Response>) -> Result<(), WebError> {
         let mut url = parse(&request.url)?;
         let first = url.clone();
         let mut origin = request.origin;
-        for _ in 0..=WEB_REDIRECTS {
+        for _ in 0..=request.max_redirects {
             let same_site = url.origin() == first.origin();
             let answer = self.exchange(request, &url, origin, same_site).await?;
             let Some(next) = redirect_of(&answer, &url)? else {
-                return Ok(read(answer, request.max_bytes).await);
+                read(answer, request.max_bytes, kept).await;
+                return Ok(());
             };
             let status = answer.status().as_u16();
             if !request.body.is_empty() && !matches!(status, 307 | 308) {
@@ -109,7 +141,7 @@ impl WebClient {
             url = next;
             origin = Origin::Foreign;
         }
-        Err(WebError::TooManyRedirects(WEB_REDIRECTS))
+        Err(WebError::TooManyRedirects(request.max_redirects))
     }
 
     /// Makes one exchange without following a redirect. Credentials go to the first site only.
@@ -122,11 +154,17 @@ impl WebClient {
     ) -> Result<reqwest::Response, WebError> {
         let client = match origin {
             Origin::Configured => get_or_build(&self.configured, base),
-            Origin::Foreign => {
-                check_literal(url)?;
-                let resolver = || PublicOnly(Arc::clone(&self.lookup));
-                get_or_build(&self.guarded, || base().no_proxy().dns_resolver(resolver()))
-            }
+            Origin::Foreign => match request.rules.check(url)? {
+                Reach::PublicOnly => {
+                    check_literal(url)?;
+                    let resolver = Resolver::public_only(Arc::clone(&self.lookup));
+                    get_or_build(&self.guarded, || base().no_proxy().dns_resolver(resolver))
+                }
+                Reach::Any => {
+                    let resolver = Resolver::any(Arc::clone(&self.lookup));
+                    get_or_build(&self.permitted, || base().no_proxy().dns_resolver(resolver))
+                }
+            },
         };
         let client = client.map_err(|error| WebError::Connection(cause(&error)))?;
         let headers = headers(request, same_site)?;
@@ -203,12 +241,20 @@ fn redirect_of(answer: &reqwest::Response, from: &Url) -> Result<Option<Url>, We
     let Some(location) = answer.headers().get(header::LOCATION) else {
         return Ok(None);
     };
-    let location = location.to_str().unwrap_or_default();
-    let next = from.join(location).map_err(|error| WebError::Address {
-        url: location.to_owned(),
-        reason: error.to_string(),
-    })?;
-    parse(next.as_str()).map(Some)
+    let status = answer.status().as_u16();
+    let location = String::from_utf8_lossy(location.as_bytes());
+    let refused = |reason: String| WebError::BadRedirect {
+        status,
+        location: holon_domain::text::preview(&location, SHOWN_LOCATION_BYTES),
+        reason,
+    };
+    let next = from.join(&location);
+    let next = next.map_err(|error| refused(error.to_string()))?;
+    match parse(next.as_str()) {
+        Ok(next) => Ok(Some(next)),
+        Err(WebError::Address { reason, .. }) => Err(refused(reason)),
+        Err(other) => Err(other),
+    }
 }
 
 fn headers(request: &Request, same_site: bool) -> Result<HeaderMap, WebError> {
@@ -220,7 +266,7 @@ fn headers(request: &Request, same_site: bool) -> Result<HeaderMap, WebError> {
         };
         let name = HeaderName::try_from(name.as_str()).map_err(|error| invalid(&error))?;
         let mut value = HeaderValue::try_from(value.as_str()).map_err(|error| invalid(&error))?;
-        if name == header::AUTHORIZATION {
+        if SECRET_HEADERS.contains(&name.as_str()) {
             if !same_site {
                 continue;
             }
@@ -232,33 +278,31 @@ fn headers(request: &Request, same_site: bool) -> Result<HeaderMap, WebError> {
 }
 
 /// Reads the answer up to a bound. A body that breaks off is cut there; the status has come.
-async fn read(mut answer: reqwest::Response, max_bytes: usize) -> Response {
-    let status = answer.status().as_u16();
-    let (headers, url) = (answer.headers().clone(), answer.url().to_string());
-    let (mut body, mut cut) = (Vec::new(), false);
+async fn read(mut answer: reqwest::Response, max_bytes: usize, kept: &mut Option<Response>) {
+    let response = kept.insert(Response {
+        status: answer.status().as_u16(),
+        headers: answer.headers().clone(),
+        url: answer.url().to_string(),
+        body: Vec::new(),
+        cut: None,
+    });
     loop {
         match answer.chunk().await {
             Ok(Some(chunk)) => {
-                let room = max_bytes.saturating_sub(body.len());
-                body.extend_from_slice(chunk.get(..room.min(chunk.len())).unwrap_or_default());
+                let room = max_bytes.saturating_sub(response.body.len());
+                let taken = chunk.get(..room.min(chunk.len())).unwrap_or_default();
+                response.body.extend_from_slice(taken);
                 if chunk.len() > room {
-                    cut = true;
-                    break;
+                    response.cut = Some(Cut::Bytes);
+                    return;
                 }
             }
-            Ok(None) => break,
+            Ok(None) => return,
             Err(_) => {
-                cut = true;
-                break;
+                response.cut = Some(Cut::Broken);
+                return;
             }
         }
-    }
-    Response {
-        status,
-        headers,
-        body,
-        cut,
-        url,
     }
 }
 
@@ -292,5 +336,7 @@ fn cause(error: &reqwest::Error) -> String {
     current.to_string()
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

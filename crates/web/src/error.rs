@@ -14,8 +14,18 @@ pub enum WebError {
         what: String,
         address: String,
     },
+    /// The rules of the request exclude the host.
+    #[error("the host {host} may not be asked: {reason}")]
+    HostDenied { host: String, reason: String },
     #[error("more than {0} redirects")]
     TooManyRedirects(usize),
+    /// A redirect to something that is no address of the web.
+    #[error("the answer {status} redirects to {location:?}, which cannot be used: {reason}")]
+    BadRedirect {
+        status: u16,
+        location: String,
+        reason: String,
+    },
     /// A redirect that would turn a request with a body into one without.
     #[error("the answer {status} redirects to {location:?} and would drop the body")]
     DropsBody { status: u16, location: String },

@@ -1,4 +1,4 @@
-//! Name resolution that drops every address which is not public.
+//! Name resolution that drops every address which is not public, unless the rules of a request permit the host.
 //!
 //! The connection is made to the addresses that were checked here, so a name cannot lead elsewhere between the check and
 //! the connection.
@@ -31,8 +31,29 @@ impl Lookup for SystemLookup {
     }
 }
 
-/// Resolves names to public addresses only.
-pub(crate) struct PublicOnly(pub(crate) Arc<dyn Lookup>);
+/// Resolves names for one client. The client connects to the addresses that this returns and looks up nothing itself.
+pub(crate) struct Resolver {
+    lookup: Arc<dyn Lookup>,
+    public_only: bool,
+}
+
+impl Resolver {
+    /// Resolves names to public addresses only.
+    pub(crate) fn public_only(lookup: Arc<dyn Lookup>) -> Self {
+        Self {
+            lookup,
+            public_only: true,
+        }
+    }
+
+    /// Resolves names to every address they have.
+    pub(crate) fn any(lookup: Arc<dyn Lookup>) -> Self {
+        Self {
+            lookup,
+            public_only: false,
+        }
+    }
+}
 
 /// A name with no public address.
 #[derive(Debug, thiserror::Error)]
@@ -42,23 +63,54 @@ pub(crate) struct NotPublic {
     pub(crate) address: String,
 }
 
-impl Resolve for PublicOnly {
+impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let (name, lookup) = (name.as_str().to_owned(), Arc::clone(&self.0));
+        let (name, lookup) = (name.as_str().to_owned(), Arc::clone(&self.lookup));
+        let public_only = self.public_only;
         Box::pin(async move {
             let found = lookup.lookup(name.clone()).await?;
-            let public: Vec<SocketAddr> = found
+            let usable: Vec<SocketAddr> = found
                 .iter()
-                .filter(|address| is_public(**address))
+                .filter(|address| !public_only || is_public(**address))
                 .map(|address| SocketAddr::new(*address, 0))
                 .collect();
-            if public.is_empty() {
+            if usable.is_empty() {
                 let address = found
                     .first()
                     .map_or_else(|| "none".to_owned(), ToString::to_string);
                 return Err(NotPublic { name, address }.into());
             }
-            Ok::<Addrs, BoxError>(Box::new(public.into_iter()))
+            Ok::<Addrs, BoxError>(Box::new(usable.into_iter()))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::str::FromStr as _;
+
+    struct Mixed;
+
+    impl Lookup for Mixed {
+        fn lookup(&self, _: String) -> LookupFuture {
+            let found = ["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "2606:4700::1111"];
+            let found = found.map(|text| text.parse().expect("an address"));
+            Box::pin(async move { Ok(found.to_vec()) })
+        }
+    }
+
+    #[tokio::test]
+    async fn of_a_name_with_several_addresses_only_the_public_ones_are_connected_to() {
+        let lookup = || Arc::new(Mixed) as Arc<dyn Lookup>;
+        let name = || Name::from_str("mixed.example").expect("a name");
+        let found = Resolver::public_only(lookup()).resolve(name()).await;
+        let found: Vec<String> = found
+            .expect("addresses")
+            .map(|address| address.ip().to_string())
+            .collect();
+        assert_eq!(found, ["8.8.8.8", "2606:4700::1111"]);
+        let all = Resolver::any(lookup()).resolve(name()).await;
+        assert_eq!(all.expect("addresses").count(), 5);
     }
 }

@@ -19,6 +19,8 @@ pub(crate) enum TaskCommand {
         #[command(flatten)]
         agent: AgentArg,
     },
+    /// Start a command as a task of an agent, without asking its model.
+    Start(StartArgs),
     /// Show the command of a task and its state.
     Show {
         /// Id of the task.
@@ -54,6 +56,34 @@ pub(crate) enum TaskCommand {
         #[command(flatten)]
         agent: AgentArg,
     },
+}
+
+/// Options of `task start`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct StartArgs {
+    /// Description for lists [default: the command].
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) summary: Option<String>,
+    /// Directory inside the agent's workspace [default: its current one].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) workdir: Option<String>,
+    /// Program of the shell [default: the user's].
+    #[arg(long, value_name = "PROGRAM")]
+    pub(crate) shell: Option<String>,
+    /// Run a real login shell.
+    #[arg(long)]
+    pub(crate) login: bool,
+    /// Run the command on a terminal; it then takes input.
+    #[arg(long)]
+    pub(crate) tty: bool,
+    /// Let the command take input while it runs: holon task input.
+    #[arg(long)]
+    pub(crate) accepts_input: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
+    /// The command. One word is a text for the shell; several are quoted for it as they are.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) cmd: Vec<String>,
 }
 
 /// Options of `task output`.

@@ -16,7 +16,10 @@ pub(super) async fn run(
     command: Option<AgentCommand>,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    match command.unwrap_or(AgentCommand::List { archived: false }) {
+    match command.unwrap_or(AgentCommand::List {
+        archived: false,
+        all: false,
+    }) {
         AgentCommand::Create {
             id,
             model,
@@ -32,7 +35,9 @@ pub(super) async fn run(
             };
             create(target, &id, request, workspace, output).await
         }
-        AgentCommand::List { archived } => list(target, archived, output).await,
+        AgentCommand::List { all: true, .. } => super::agent_tree::list_all(target, output).await,
+        AgentCommand::List { archived, .. } => list(target, archived, output).await,
+        AgentCommand::Tree { id } => super::agent_tree::tree(target, id, output).await,
         AgentCommand::Start { id } => control(target, id, ControlAction::Start, output).await,
         AgentCommand::Stop { id } => control(target, id, ControlAction::Stop, output).await,
         AgentCommand::Abort { id, run } => abort(target, id, run, output).await,

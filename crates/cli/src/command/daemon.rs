@@ -47,6 +47,7 @@ async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result
 
 async fn stop(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
     let home = settings::home_dir(home)?;
+    host::check_access(&home)?;
     let action = if home.join("run").is_dir() {
         let mut turn = take_turn(&home).await?;
         let action = stop::stop(&home).await?;
@@ -101,6 +102,7 @@ async fn refuse_service(home: &Path) -> Result<(), Failure> {
 
 async fn status(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
     let home = settings::home_dir(home)?;
+    host::check_access(&home)?;
     let view = status::view(&home).await;
     output.answer(&view, render::daemon::status);
     Ok(if view.healthy {

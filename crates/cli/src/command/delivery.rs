@@ -98,7 +98,9 @@ fn read_secret(
             let source = if from_stdin {
                 SecretSource::Stdin
             } else {
-                SecretSource::Prompt
+                SecretSource::Prompt {
+                    instead: "--secret-stdin",
+                }
             };
             let secret = secret::read(source, &format!("the secret of {name}"), output)?;
             Ok(Some(secret.expose_secret().to_owned()))

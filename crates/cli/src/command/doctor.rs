@@ -10,6 +10,7 @@ pub(crate) use view::{Examination, Finding, Level};
 use super::config::{Depth, examine_models};
 use super::daemon::inspect;
 use crate::exit::{Exit, Failure};
+use crate::host::suspended_pid;
 use crate::output::Output;
 use crate::{render, settings};
 use findings::{MachineFacts, Terminal, database, host, machine, models, settings_file};
@@ -39,7 +40,7 @@ pub(crate) async fn run(
     let findings = [
         machine(&observe(&settings)),
         vec![settings_file(problem.as_ref())],
-        host(&found),
+        host(&found, suspended_pid(found.owner.map(|owner| owner.pid))),
         vec![
             database(&checkup::check_database(&settings)),
             models(&report),

@@ -16,7 +16,7 @@ use holon_config::{Flags, Providers, Settings, Source};
 use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::mpsc;
 
@@ -224,7 +224,8 @@ impl Live<'_> {
                     settings::warn_about_file(problem, self.output);
                 }
                 follow_environment(&mut request, settings);
-                let ran = self.run_on_host(&client, &request).await?;
+                let ran = self.run_on_host(&client, &request).await;
+                let ran = ran.map_err(|error| silent_failure(&settings.home.value, error))?;
                 Ok((ran, Responder::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
@@ -233,7 +234,7 @@ impl Live<'_> {
                 let response = self.run_here(&settings, request).await?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
-            Err(other) => Err(Failure::from(other)),
+            Err(other) => Err(silent_failure(&settings.home.value, other)),
         }
     }
 
@@ -274,6 +275,16 @@ impl Live<'_> {
 
     fn give_up(&self) {
         self.show(LiveAnswer::give_up);
+    }
+}
+
+/// Returns the failure of a request to the host of a home, with the reason if its process is stopped by a signal.
+fn silent_failure(home: &Path, error: holon_client::Error) -> Failure {
+    match error {
+        error @ holon_client::Error::Interrupted { .. } => {
+            host::explain_silence(home, error.into())
+        }
+        other => other.into(),
     }
 }
 

@@ -1,14 +1,14 @@
-//! `holon task`: lists, shows, follows, stops and writes to the tasks of an agent.
+//! `holon task`: starts, lists, shows, follows, stops and writes to the tasks of an agent.
 
 use super::text;
-use crate::args::{OutputArgs, TaskCommand};
+use crate::args::{OutputArgs, StartArgs, TaskCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::live::LiveOutput;
 use crate::output::{self, Format, Output};
-use crate::render;
+use crate::render::{self, quote_word};
 use crate::target::Target;
-use holon_api::{ListFilter, TaskInputRequest};
+use holon_api::{ListFilter, StartTaskRequest, TaskInputRequest};
 use holon_client::view::TaskOutput;
 use holon_client::{Answer, TaskOutputQuery};
 use holon_domain::{AgentId, TaskId};
@@ -28,6 +28,7 @@ pub(super) async fn run(
             let host = Host::find(target, agent.agent, output)?;
             list(&host, all, limit, output).await
         }
+        TaskCommand::Start(args) => start(target, args, output).await,
         TaskCommand::Show { task, agent } => {
             let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(task));
@@ -80,6 +81,38 @@ async fn list(host: &Host, all: bool, limit: u64, output: &Output) -> Result<Exi
     Ok(Exit::Done)
 }
 
+async fn start(target: Target, args: StartArgs, output: &Output) -> Result<Exit, Failure> {
+    let request = StartTaskRequest {
+        cmd: shell_text(&args.cmd),
+        summary: args.summary,
+        workdir: args.workdir,
+        shell: args.shell,
+        login: args.login.then_some(true),
+        tty: args.tty.then_some(true),
+        accepts_input: args.accepts_input.then_some(true),
+        ..StartTaskRequest::default()
+    };
+    let host = Host::find(target, args.agent.agent, output)?;
+    let agent_id = host.agent_id().await?;
+    let started = host.check_answer(host.client().start_task(&agent_id, &request).await)?;
+    output.answer(&started, |task| {
+        let id = &task.task_id;
+        format!("{id} starts; follow it with: holon task output --follow {id} --agent {agent_id}")
+    });
+    Ok(Exit::Done)
+}
+
+/// Joins the words of a command line to a text for the shell. A single word is such a text already.
+fn shell_text(words: &[String]) -> String {
+    match words {
+        [text] => text.clone(),
+        words => {
+            let quoted: Vec<String> = words.iter().map(|word| quote_word(word)).collect();
+            quoted.join(" ")
+        }
+    }
+}
+
 async fn print_output(target: Target, args: OutputArgs, output: &Output) -> Result<Exit, Failure> {
     let host = Host::find(target, args.agent.agent, output)?;
     let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(args.task));
@@ -129,11 +162,14 @@ async fn follow(
         ..TaskOutputQuery::default()
     };
     let mut reader_gone = std::pin::pin!(output::reader_gone());
+    let mut has_printed = false;
     loop {
         let asked = host.client().task_output(agent_id, id, query).await;
         let part = host.check_answer(asked)?;
-        let is_new = has_news(&part);
-        if is_new {
+        // Without its files, the host shows the end of the output once more.
+        let is_repeated = part.unreadable.is_some() && has_printed;
+        if has_news(&part) && !is_repeated {
+            has_printed = true;
             print_part(&part, output);
         }
         let next = TaskOutputQuery {

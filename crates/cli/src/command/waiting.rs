@@ -121,7 +121,12 @@ async fn list_timers(
         };
         let context = render::work::TimerContext {
             agent_id: &agent_id,
-            is_stopped: status.is_some_and(|status| status.agent.status == "stopped"),
+            is_stopped: status
+                .as_ref()
+                .is_some_and(|status| status.agent.status == "stopped"),
+            is_archived: status
+                .as_ref()
+                .is_some_and(|status| status.scheduling_posture.posture == "archived"),
             total,
         };
         render::work::timers(timers, context)

@@ -45,8 +45,11 @@ fn state(target: &DeliveryTargetView) -> String {
         .failing_since
         .map_or_else(String::new, |since| format!(" since {since}"));
     let words = match target.state {
-        TargetState::Ok if target.delivered => "ok".to_owned(),
-        TargetState::Ok => "nothing sent yet".to_owned(),
+        TargetState::Ok => match target.sending_since {
+            Some(at) => format!("sending since {at}"),
+            None if target.delivered => "ok".to_owned(),
+            None => "nothing sent yet".to_owned(),
+        },
         TargetState::Retrying => match target.retry_at {
             Some(at) => format!("failing{since}, retried at {at}"),
             None => format!("failing{since}, being retried"),
@@ -112,11 +115,19 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
             BindingStatus::Revoked => "revoked",
             BindingStatus::Expired => "expired",
         };
-        let trouble = match &view.last_error {
-            Some(error) => format!("  {} pending, last error: {error}", view.pending),
-            None if view.pending > 0 => format!("  {} pending", view.pending),
+        let mut trouble = match view.failing_since {
+            Some(since) => format!("  failing since {since}"),
             None => String::new(),
         };
+        if let Some(at) = view.retry_at {
+            trouble.push_str(&format!(", retried at {at}"));
+        }
+        if view.pending > 0 {
+            trouble.push_str(&format!("  {} pending", view.pending));
+        }
+        if let Some(error) = &view.last_error {
+            trouble.push_str(&format!("\n  last error: {error}"));
+        }
         format!(
             "{}  {}  {} by {}{trouble}",
             binding.binding_id, status, binding.operator_actor_id, binding.transport
@@ -164,6 +175,17 @@ mod tests {
             targets(&[unused]),
             "phone  ntfy  https://ntfy.sh/x  nothing sent yet"
         );
+        let hanging = DeliveryTargetView {
+            delivered: false,
+            pending: 1,
+            sending_since: Some(Timestamp::from_millis(0)),
+            ..view(TargetState::Ok)
+        };
+        let since = Timestamp::from_millis(0);
+        assert_eq!(
+            targets(&[hanging]),
+            format!("phone  ntfy  https://ntfy.sh/x  sending since {since}, 1 pending")
+        );
         let failing = DeliveryTargetView {
             pending: 3,
             failing_since: Some(Timestamp::from_millis(0)),
@@ -171,7 +193,6 @@ mod tests {
             last_error: Some("the endpoint answered 500".to_owned()),
             ..view(TargetState::Retrying)
         };
-        let since = Timestamp::from_millis(0);
         let until = Timestamp::from_millis(60_000);
         assert_eq!(
             targets(&[failing]),

@@ -231,7 +231,13 @@ pub(crate) fn wait(event: &Event) -> Option<String> {
             Some(format!("asking {to} instead of {from}: {why}"))
         }
         Event::TurnSuspended(pause) => {
-            let why = reason(pause.failure_kind.as_str(), &pause.error);
+            let Some(kind) = pause.failure_kind else {
+                return Some(match pause.until {
+                    Some(until) => format!("going on at {until}: {}", pause.error),
+                    None => format!("you have to act: {}", pause.error),
+                });
+            };
+            let why = reason(kind.as_str(), &pause.error);
             Some(match pause.until {
                 Some(until) => format!("no model answers; asking again at {until}: {why}"),
                 None => format!("no model answers, and you have to act: {why}"),

@@ -105,6 +105,7 @@ fn timer_context(agent_id: &AgentId, total: Option<u64>) -> work::TimerContext<'
     work::TimerContext {
         agent_id,
         is_stopped: false,
+        is_archived: false,
         total,
     }
 }

@@ -144,6 +144,8 @@ pub(crate) struct TimerContext<'a> {
     pub(crate) agent_id: &'a AgentId,
     /// True if the agent is stopped, so that its timers are held.
     pub(crate) is_stopped: bool,
+    /// True if the agent is archived, so that it takes no timer.
+    pub(crate) is_archived: bool,
     /// Number of all timers that match; `None` if the host does not tell and the list may be cut.
     pub(crate) total: Option<u64>,
 }
@@ -152,6 +154,9 @@ pub(crate) struct TimerContext<'a> {
 pub(crate) fn timers(timers: &[Answer<Timer>], context: TimerContext<'_>) -> String {
     if timers.is_empty() {
         let agent_id = context.agent_id;
+        if context.is_archived {
+            return format!("no timers; agent {agent_id} is archived");
+        }
         return format!(
             "no timers; set one with: holon timer create --agent {agent_id} --after 10m"
         );

@@ -43,21 +43,11 @@ fn worktree(found: &Worktree) -> String {
     for reason in &found.reasons {
         line.push_str(&format!("\n  {}", words(reason)));
         if reason.get("reason").and_then(Value::as_str) == Some("ignored_files") {
-            let path = quote_word(&found.path);
+            let path = super::quote_word(&found.path);
             line.push_str(&format!("; delete them with: git -C {path} clean -fdX"));
         }
     }
     line
-}
-
-/// Quotes a path for a shell.
-fn quote_word(path: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,=".contains(c);
-    if path.chars().all(is_plain) {
-        path.to_owned()
-    } else {
-        format!("'{}'", path.replace('\'', "'\\''"))
-    }
 }
 
 /// Spells a reason: its name, and what else it says.

@@ -11,6 +11,8 @@ fn an_archived_agent_can_be_read_is_not_listed_takes_nothing_and_can_be_removed(
     assert_eq!(run(&["run", "hello", "--agent", "old"]).code, Some(0));
     let timer = ["timer", "create", "--agent", "old", "--after", "1h"];
     assert_eq!(run(&timer).code, Some(0));
+    let resting = run(&["work", "create", "--agent", "old", "do it"]);
+    assert_eq!(resting.code, Some(0), "{resting:?}");
     let archived = run(&["agent", "archive", "old"]);
     assert!(archived.answer().contains("is archived"), "{archived:?}");
     assert_eq!(
@@ -21,7 +23,20 @@ fn an_archived_agent_can_be_read_is_not_listed_takes_nothing_and_can_be_removed(
     let check = || {
         assert!(!run(&["agent", "list"]).answer().contains("old"));
         let listed = run(&["agent", "list", "--archived"]);
-        assert!(listed.answer().contains("old"), "{listed:?}");
+        assert!(listed.answer().starts_with("old  archived "), "{listed:?}");
+        let status = run(&["status", "--agent", "old"]);
+        let status = status.answer();
+        assert!(
+            status.starts_with("agent      old (archived)\n"),
+            "{status}"
+        );
+        assert!(!status.contains("runnable"), "{status}");
+        let items = run(&["work", "list", "--agent", "old"]);
+        assert!(items.answer().contains("  blocked: do it"), "{items:?}");
+        let timers = run(&["timer", "list", "--agent", "old"]);
+        assert!(!timers.answer().contains("timer create"), "{timers:?}");
+        let told = run(&["events", "--agent", "old"]);
+        assert!(told.answer().contains("1 timer was cancelled"), "{told:?}");
         let timers = run(&["timer", "list", "--agent", "old", "--json"]).json();
         assert_eq!(timers, serde_json::json!([]), "its timers are cancelled");
         let status = run(&["status", "--agent", "old", "--json"]).json();

@@ -20,6 +20,7 @@ mod host;
 mod imports;
 mod isolated;
 mod judge;
+mod started;
 mod streams;
 mod tasks;
 mod templates;
@@ -36,6 +37,7 @@ use files::Files;
 use host::{Crash, Host};
 use imports::Imports;
 use isolated::Isolated;
+use started::Started;
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
@@ -167,6 +169,12 @@ parts!(
     killed_at_any_point_of_a_family_of_commands,
     super::Tasks,
     15
+);
+
+parts!(
+    killed_at_any_point_of_commands_of_an_operator,
+    super::Started,
+    5
 );
 
 parts!(killed_at_any_point_of_two_patches, super::Files, 10);

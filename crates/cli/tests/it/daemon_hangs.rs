@@ -132,3 +132,19 @@ fn a_token_file_of_the_operator_that_cannot_be_used_gets_advice_for_that_file() 
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     assert!(start().contains("does not hold a token of"));
 }
+
+#[test]
+fn a_host_that_a_signal_has_stopped_is_named_as_that_by_status_and_doctor() {
+    let daemon = DaemonWorld::new();
+    let model = hello(&daemon.0);
+    let pid = pid_of(&daemon.start(&["--model", &model]));
+    signal(pid, Signal::STOP);
+    let step = format!("kill -CONT {pid}");
+    let message = daemon.status()["message"].clone();
+    assert!(message.as_str().unwrap().contains(&step), "{message}");
+    let examined = daemon.0.run(&["doctor", "--json"]);
+    assert!(examined.stdout.contains(&step), "{examined:?}");
+    signal(pid, Signal::CONT);
+    until("it answers again", || daemon.status()["healthy"] == true);
+    assert_eq!(daemon.stop()["action"], "stopped");
+}

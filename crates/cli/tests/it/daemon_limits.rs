@@ -117,6 +117,30 @@ fn open_to_others(path: &Path, mode: u32) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
 }
 
+/// Asserts that commands of another user do not call a host absent that they cannot see.
+fn refuses_to_tell(home: &Path) {
+    let home = home.to_str().unwrap();
+    let Some(probe) = as_other(&[PROGRAM, "--version"]) else {
+        return;
+    };
+    if !probe.status.success() {
+        eprintln!("not checked here: another user cannot run the program");
+        return;
+    }
+    for command in [&["daemon", "status"][..], &["daemon", "stop"], &["status"]] {
+        let program = ["env", "HOME=/", PROGRAM, "--home", home];
+        let words = [&program[..], command].concat();
+        let refused = as_other(&words).unwrap();
+        assert_eq!(refused.status.code(), Some(1), "{words:?}: {refused:?}");
+        assert!(refused.stdout.is_empty(), "{words:?}: {refused:?}");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        for part in ["may not look into", "as the user who owns it"] {
+            assert!(said.contains(part), "{words:?}: {said}");
+        }
+        assert!(!said.contains("daemon start"), "{words:?}: {said}");
+    }
+}
+
 #[test]
 fn another_user_can_neither_read_the_home_nor_reach_the_host() {
     let daemon = DaemonWorld::new();
@@ -150,6 +174,7 @@ fn another_user_can_neither_read_the_home_nor_reach_the_host() {
         assert!(!refused.status.success(), "{words:?}: {refused:?}");
         assert!(refused.stdout.is_empty(), "{words:?}: {refused:?}");
     }
+    refuses_to_tell(&home);
     // The peer's user id is checked too, if an operator has opened the directories and the socket.
     for (path, mode) in [
         (home.clone(), 0o755),

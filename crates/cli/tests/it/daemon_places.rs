@@ -180,6 +180,21 @@ fn an_address_that_others_can_reach_needs_a_token_of_the_operator() {
             2,
         ),
         (&["--token", "short"], "token_unusable", 1),
+        (
+            &["--token", "hct_0123456789abcdef0123456789abcdef"],
+            "token_unusable",
+            1,
+        ),
+        (
+            &["--token", "hlt_0123456789abcdef0123456789abcdef"],
+            "token_unusable",
+            1,
+        ),
+        (
+            &["--token", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"],
+            "token_unusable",
+            1,
+        ),
     ] {
         let token = token_file(&daemon);
         for command in [

@@ -376,3 +376,63 @@ fn a_run_that_failed_says_what_would_help() {
         assert!(ran.stderr.ends_with(next), "{model}: {ran:?}");
     }
 }
+
+#[test]
+fn a_run_goes_on_to_its_answer_if_its_agent_was_woken_before_it_could_wait() {
+    let world = world();
+    let wait = json!({ "tool": "WaitFor", "input": { "reason": "the build", "wake_on": [{ "external": "ci" }] } });
+    let note = json!({ "tool": "Enqueue", "input": { "text": "look at it once more" } });
+    let alone = world.model(
+        "alone",
+        &json!([{ "calls": [note] }, { "calls": [wait] }, { "text": "Now it is answered." }]),
+    );
+    let ran = world.run(&["run", "hi", "--model", &alone]);
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "Now it is answered.\n"),
+        "{ran:?}"
+    );
+
+    let meeting = world.meeting("build");
+    let command = json!({ "tool": "ExecCommand", "input": { "cmd": meeting.shell() } });
+    let woken = world.model(
+        "woken",
+        &json!([{ "calls": [command] }, { "calls": [wait] }, { "text": "The build is done." }]),
+    );
+    let served = world.serve(&["--model", &woken]);
+    let run = world
+        .command()
+        .args(["run", "hi", "--agent", "main"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    meeting.wait();
+    let wake = ["wake", "main", "the build is done", "--source", "ci"];
+    assert_eq!(world.run(&wake).code, Some(0));
+    meeting.let_go();
+    let ran = run.wait_with_output().unwrap();
+    assert_eq!(
+        (
+            ran.status.code(),
+            String::from_utf8_lossy(&ran.stdout).as_ref()
+        ),
+        (Some(0), "The build is done.\n"),
+        "{ran:?}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_run_that_waits_again_after_an_early_wake_says_so_by_its_code() {
+    let world = world();
+    let wait = json!({ "tool": "WaitFor", "input": { "reason": "the build", "wake_on": [{ "external": "ci" }] } });
+    let note = json!({ "tool": "Enqueue", "input": { "text": "look at it once more" } });
+    let waiting = world.model(
+        "waiting",
+        &json!([{ "calls": [note] }, { "calls": [wait] }, { "calls": [wait] }]),
+    );
+    let ran = world.run(&["run", "hi", "--model", &waiting]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), ""), "{ran:?}");
+    assert!(ran.stderr.starts_with("No answer yet. "), "{ran:?}");
+}

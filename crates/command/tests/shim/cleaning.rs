@@ -72,7 +72,7 @@ async fn a_command_that_empties_its_home_is_found_again_and_can_be_stopped() {
     expect_running(&second, world.yielding("one", "echo never")).await;
     match world.stop(&second, "one").await {
         TaskReport::Ended(output) => assert!(output.stopped, "{output:?}"),
-        TaskReport::Lost { reason, .. } => panic!("{reason}"),
+        TaskReport::Lost { reason, .. } | TaskReport::NotStarted { reason } => panic!("{reason}"),
     }
     assert_eq!(marks(&world), "began\ncleaned\n");
 }

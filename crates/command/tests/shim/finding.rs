@@ -119,7 +119,7 @@ async fn a_command_whose_shim_was_killed_is_lost_with_its_last_words() {
                 assert_eq!(stdout.head, output_text);
                 assert_eq!(stderr.head, "bad\n");
             }
-            TaskReport::Ended(output) => panic!("{output:?}"),
+            other @ (TaskReport::Ended(_) | TaskReport::NotStarted { .. }) => panic!("{other:?}"),
         }
         assert!(!is_alive(host, &world.key("one")).await);
     }
@@ -163,7 +163,7 @@ async fn a_command_whose_directory_was_removed_is_lost_and_not_run_again() {
             assert!(reason.contains("gone"), "{reason}");
             assert_eq!(stdout.head, "ran\n");
         }
-        TaskReport::Ended(output) => panic!("{output:?}"),
+        other @ (TaskReport::Ended(_) | TaskReport::NotStarted { .. }) => panic!("{other:?}"),
     }
     let again = run(&host, world.order("one", "echo again")).await;
     match again {

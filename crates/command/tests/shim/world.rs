@@ -291,7 +291,9 @@ pub(crate) async fn expect_running(host: &Commands, order: CommandOrder) -> Runn
 pub(crate) fn ended_report(report: TaskReport) -> CommandOutput {
     match report {
         TaskReport::Ended(output) => output,
-        TaskReport::Lost { reason, .. } => panic!("it is lost: {reason}"),
+        TaskReport::Lost { reason, .. } | TaskReport::NotStarted { reason } => {
+            panic!("it is lost: {reason}")
+        }
     }
 }
 

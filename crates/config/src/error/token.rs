@@ -1,5 +1,6 @@
 //! What can be wrong with the control token.
 
+use holon_domain::request_key::CONTROL_TOKEN_CHARACTERS;
 use std::path::PathBuf;
 
 /// The reason that there is no control token.
@@ -45,6 +46,14 @@ pub enum TokenError {
         max = crate::Token::MAX_LEN
     )]
     GivenMalformed { path: PathBuf },
+    /// The content of a file or of an option cannot be the control token of a host.
+    #[error(
+        "{place} does not hold a control token: it has fewer than {CONTROL_TOKEN_CHARACTERS} different characters, or it is a token of a callback (hct_) or a named one (hlt_); make one, for example with: openssl rand -hex 32"
+    )]
+    NotControl {
+        /// The flag, stream or file it came from.
+        place: String,
+    },
     /// A token that was given is no token.
     #[error(
         "{place} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",

@@ -3,6 +3,7 @@
 use super::{Key, Kind};
 use holon_domain::limits;
 use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
+use holon_domain::web::{SearchMode, SearchProviderKind};
 
 const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     let default = None;
@@ -102,6 +103,20 @@ const KINDS: Kind = Kind::Choice(&[
 ]);
 /// Programs whose login can be used.
 const PROGRAMS: Kind = Kind::Choice(&["codex_cli"]);
+const SEARCH_MODES: Kind = Kind::Choice(&[
+    SearchMode::Single.as_str(),
+    SearchMode::Fallback.as_str(),
+    SearchMode::Aggregate.as_str(),
+]);
+const SEARCH_KINDS: Kind = Kind::Choice(&[
+    SearchProviderKind::Searxng.as_str(),
+    SearchProviderKind::Brave.as_str(),
+    SearchProviderKind::Tavily.as_str(),
+    SearchProviderKind::Exa.as_str(),
+    SearchProviderKind::Perplexity.as_str(),
+    SearchProviderKind::Firecrawl.as_str(),
+    SearchProviderKind::Command.as_str(),
+]);
 const SCREENS: Kind = Kind::Choice(&["auto", "always", "never"]);
 
 /// Every key, in the order the documentation lists them.
@@ -169,6 +184,11 @@ pub const KEYS: &[Key] = &[
         "models.catalog.<provider/model>.freeform_tools",
         Kind::Flag,
         "Whether the model is offered tools as free text under a grammar where such a form exists (`openai_responses` and `openai_codex_responses` only). Known models have it on where they take it; set it to `false` for a server that refuses it.",
+    ),
+    key(
+        "models.catalog.<provider/model>.image_input",
+        Kind::Flag,
+        "True if the model takes images, so that `ViewImage` shows it one. Known models have it on where they see.",
     ),
     key(
         "models.catalog.<provider/model>.reasoning",
@@ -339,6 +359,157 @@ pub const KEYS: &[Key] = &[
         "Where templates and skills on GitHub are fetched from: `https://`, `http://` on this machine, or a `file://` directory with a mirror. The repository is `<owner>/<repo>.git` below it.",
     ),
     with_default(
+        "web.fetch.enabled",
+        Kind::Flag,
+        "true",
+        "Whether agents have the tool `WebFetch`.",
+    ),
+    with_default(
+        "web.fetch.max_chars",
+        Kind::Number {
+            min: 100,
+            max: 1_000_000,
+        },
+        "20000",
+        "Characters of a page that a model reads; a call may ask for fewer.",
+    ),
+    with_default(
+        "web.fetch.max_response_bytes",
+        Kind::Number {
+            min: 1_000,
+            max: 100_000_000,
+        },
+        "750000",
+        "Bytes that are read of a page, counted after decompression. A longer page is cut there.",
+    ),
+    with_default(
+        "web.fetch.timeout_seconds",
+        Kind::Number { min: 1, max: 600 },
+        "20",
+        "Seconds that one fetch may take, redirects included. A page that has begun is cut there.",
+    ),
+    with_default(
+        "web.fetch.max_redirects",
+        Kind::Number { min: 0, max: 20 },
+        "5",
+        "Redirects that one fetch follows.",
+    ),
+    with_default(
+        "web.fetch.allowed_hosts",
+        Kind::List,
+        "[]",
+        "If not empty, only these hosts and the names below them are fetched, also behind redirects.",
+    ),
+    with_default(
+        "web.fetch.denied_hosts",
+        Kind::List,
+        "[]",
+        "Hosts that are never fetched, with the names below them. Wins over the other lists.",
+    ),
+    with_default(
+        "web.fetch.private_hosts",
+        Kind::List,
+        "[]",
+        "Hosts that may be fetched although their addresses are not public, such as `wiki.lan` or `127.0.0.1:8080`. Everything that agents can reach there is theirs to read.",
+    ),
+    with_default(
+        "web.search.enabled",
+        Kind::Flag,
+        "true",
+        "Whether agents have the tool `WebSearch`. They have it only if a provider is configured too.",
+    ),
+    with_default(
+        "web.search.provider",
+        Kind::Text,
+        "auto",
+        "Provider that is asked first, by its name; `auto` takes those of `web.search.providers`.",
+    ),
+    with_default(
+        "web.search.mode",
+        SEARCH_MODES,
+        "fallback",
+        "`single` asks one provider, `fallback` one after the other until one has results, `aggregate` all of them.",
+    ),
+    with_default(
+        "web.search.providers",
+        Kind::List,
+        "[]",
+        "Names of the providers to ask, in this order. Empty: all configured ones by name.",
+    ),
+    with_default(
+        "web.search.max_results",
+        Kind::Number { min: 1, max: 50 },
+        "5",
+        "Results of one search; a call may ask for fewer.",
+    ),
+    with_default(
+        "web.search.max_provider_attempts",
+        Kind::Number { min: 1, max: 10 },
+        "3",
+        "Providers that one search asks at most.",
+    ),
+    key(
+        "web.providers.<name>.kind",
+        SEARCH_KINDS,
+        "How the search provider is spoken to. Every search provider needs it.",
+    ),
+    key(
+        "web.providers.<name>.base_url",
+        Kind::Text,
+        "Where: an `https://` address without a query, or `http://` on this machine. `searxng` needs it; the others have one.",
+    ),
+    key(
+        "web.providers.<name>.credential_profile",
+        Kind::Text,
+        "Profile with its key, which `holon config credentials set` stored. `brave`, `tavily`, `exa`, `perplexity` and `firecrawl` need one at their usual address.",
+    ),
+    key(
+        "web.providers.<name>.command.argv",
+        Kind::List,
+        "With `command`: program and arguments. It gets the query on its standard input and in `HOLON_SEARCH_QUERY`, and prints results as a JSON list or one JSON object in each line.",
+    ),
+    with_default(
+        "web.providers.<name>.output.mapping.title",
+        Kind::Text,
+        "title",
+        "With `command`: member that holds the title of a result. Dots lead into objects, here and below.",
+    ),
+    with_default(
+        "web.providers.<name>.output.mapping.url",
+        Kind::Text,
+        "url",
+        "With `command`: member that holds its address.",
+    ),
+    with_default(
+        "web.providers.<name>.output.mapping.snippet",
+        Kind::Text,
+        "snippet",
+        "With `command`: member that holds a part of its text.",
+    ),
+    with_default(
+        "web.providers.<name>.output.mapping.published_at",
+        Kind::Text,
+        "published_at",
+        "With `command`: member that holds its date.",
+    ),
+    with_default(
+        "web.providers.<name>.limits.timeout_ms",
+        Kind::Number {
+            min: 100,
+            max: 120_000,
+        },
+        "10000",
+        "Milliseconds that it may take for one search.",
+    ),
+    key(
+        "web.providers.<name>.limits.max_output_bytes",
+        Kind::Number {
+            min: 1_000,
+            max: 10_000_000,
+        },
+        "Bytes of its answer that are read: 200000 of a command, 1000000 of a service unless it is set.",
+    ),
+    with_default(
         "tui.alternate_screen",
         SCREENS,
         "auto",
@@ -371,5 +542,9 @@ mod tests {
         assert_eq!(listed(SOURCES), names);
         let names: Vec<&str> = AuthKind::ALL.iter().map(|one| one.as_str()).collect();
         assert_eq!(listed(KINDS), names);
+        let names: Vec<&str> = SearchMode::ALL.iter().map(|one| one.as_str()).collect();
+        assert_eq!(listed(SEARCH_MODES), names);
+        let kinds = SearchProviderKind::ALL.iter().map(|one| one.as_str());
+        assert_eq!(listed(SEARCH_KINDS), kinds.collect::<Vec<_>>());
     }
 }

@@ -224,6 +224,9 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
         let value = match key.name {
             "model.default" => "ollama/b".to_owned(),
             "providers.<id>.omit" => "[\"streaming\"]".to_owned(),
+            "web.fetch.allowed_hosts" | "web.fetch.denied_hosts" | "web.fetch.private_hosts" => {
+                "[\"x.example\"]".to_owned()
+            }
             "serve.http_addr" => "127.0.0.1:9".to_owned(),
             "github.base_url" | "providers.<id>.base_url" => "https://x.example".to_owned(),
             _ => sample(key.kind),
@@ -238,6 +241,10 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
             Some(_) | None => None,
         };
         let path = home.path();
+        // A search names a provider that there is.
+        if key.name.starts_with("web.search.provider") {
+            edit::set(path, "web.providers.x.kind", "command").expect("a provider");
+        }
         match needed {
             None => edit::set(path, &name, &value).expect(&name),
             Some((source, detail)) => {

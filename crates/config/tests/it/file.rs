@@ -14,6 +14,7 @@ fn sample(key: &Key) -> (String, String) {
     let name = key
         .name
         .replace("<id>", "openai")
+        .replace("<name>", "mine")
         .replace("<provider/model>", "\"a/b\"");
     let value = match key.kind {
         Kind::Text => "\"x\"".to_owned(),

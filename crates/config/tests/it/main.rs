@@ -13,3 +13,4 @@ mod provider;
 mod resolve;
 mod support;
 mod token;
+mod web;

@@ -121,6 +121,37 @@ fn what_is_no_token_is_refused() {
 }
 
 #[test]
+fn a_token_of_another_namespace_or_one_that_is_easily_guessed_is_no_control_token() {
+    let mixed = "0123456789abcdef0123456789abcdef";
+    let given = |text: &str| Token::given(text, "--token").expect("is taken");
+    assert!(given(mixed).as_control("--token").is_ok());
+    for refused in [
+        format!("hct_{mixed}"),
+        format!("hlt_{mixed}"),
+        "a".repeat(40),
+        // Nine different characters.
+        "012345678".repeat(4),
+    ] {
+        let given = given(&refused).as_control("--token");
+        let given = given.expect_err("is refused").to_string();
+        assert!(given.starts_with("--token does not hold"), "{given}");
+        assert!(!given.contains(&refused), "{given}");
+        let place = Place::holding(refused.as_bytes(), 0o600);
+        for found in [
+            Token::load(&place.path()),
+            Token::load_or_create(&place.path()),
+        ] {
+            let found = found.expect_err("is refused");
+            assert!(matches!(found, TokenError::NotControl { .. }), "{found}");
+        }
+        assert!(
+            Token::load_given(&place.path()).is_ok(),
+            "a client may hold it"
+        );
+    }
+}
+
+#[test]
 fn an_operators_own_token_is_taken_with_or_without_a_line_end() {
     let chosen = "an-operators-own_token-of-40-characters-";
     for content in [chosen.to_owned(), format!("{chosen}\n")] {

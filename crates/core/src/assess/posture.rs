@@ -156,8 +156,16 @@ fn suspension_reason(
         SuspensionReason::Quota => format!("the allowance of {model} is used up"),
         SuspensionReason::Auth => format!("the credential for {model} is missing or refused"),
         SuspensionReason::ModelUnavailable => format!("{model} cannot be asked"),
+        SuspensionReason::BudgetReached => "a budget is reached".to_owned(),
     };
-    let then = if has_pause {
+    let then = if reason == SuspensionReason::BudgetReached {
+        match has_pause {
+            true => {
+                "the turn goes on by itself at the set time, and at once when the budget is raised"
+            }
+            false => "raise the budget: the turn then goes on by itself where it stopped",
+        }
+    } else if has_pause {
         "it is asked again by itself at the set time, and at once when an operator writes"
     } else {
         "mend that, then send any message, start the agent or change its model: the turn goes on where it stopped"
@@ -196,7 +204,11 @@ fn rest_reason(agent: &AgentRecord, queue: &QueueView) -> String {
         count => format!("; the ends of {count} tasks are told in its next turn"),
     };
     let work = work_reason(agent);
-    match agent.rest.as_ref().and_then(|rest| rest.reason.as_deref()) {
+    let wait = agent.work.agent_wait.as_ref();
+    let is_told = |reason: &&str| wait.is_some_and(|wait| wait.waiting_for == **reason);
+    let reason = agent.rest.as_ref().and_then(|rest| rest.reason.as_deref());
+    // The reason of a rest that a wait began is the text of that wait.
+    match reason.filter(|reason| !is_told(reason)) {
         Some(reason) => format!("rests {until}{tasks}{held}{work}: {reason}"),
         None => format!("rests {until}{tasks}{held}{work}"),
     }

@@ -54,6 +54,7 @@ pub(super) fn expected_wake(agent: &AgentRecord, queue: &QueueView) -> Option<Ex
         | DueAction::ProviderPauseOver { .. }
         | DueAction::RemovalRetry
         | DueAction::WorkTick
+        | DueAction::HintTick
         | DueAction::Recheck { .. }
         | DueAction::WaitOver { .. }
         | DueAction::TimerFire { .. }
@@ -76,11 +77,13 @@ fn own_wakes(agent: &AgentRecord) -> impl Iterator<Item = ExpectedWake> {
     let pace = pace.map(|pace| (pace.at, DueAction::PaceOver));
     let pause = agent.work.tick_pause.filter(is_set);
     let pause = pause.map(|pause| (pause.at, DueAction::WorkTick));
+    let hints = agent.work.hint_pause.filter(is_set);
+    let hints = hints.map(|pause| (pause.at, DueAction::HintTick));
     let wait = agent.work.agent_wait.as_ref().and_then(|wait| {
         let wait_id = wait.wait_id.clone();
         Some((wait.due_at?, DueAction::WaitOver { wait_id }))
     });
-    [rest, pace, pause, wait]
+    [rest, pace, pause, hints, wait]
         .into_iter()
         .flatten()
         .map(|(at, action)| ExpectedWake { at, action })
@@ -104,6 +107,7 @@ pub(crate) fn describe(due: &DueAction) -> String {
         DueAction::PaceOver => "the pause between turns it causes itself ends".to_owned(),
         DueAction::RemovalRetry => "the removal of its home is tried again".to_owned(),
         DueAction::WorkTick => "the pause before it goes on with its work ends".to_owned(),
+        DueAction::HintTick => "it is told what woke it since the last time".to_owned(),
         DueAction::Recheck { work_item_id } => {
             format!("it is reminded of the blocker of {work_item_id}")
         }

@@ -65,6 +65,12 @@ pub(super) fn work_reason(agent: &AgentRecord) -> String {
             pause.at
         ));
     }
+    if let Some(pause) = work.hint_pause.filter(|pause| pause.due.is_some()) {
+        parts.push(format!(
+            "was woken again from outside and looks at {}",
+            pause.at
+        ));
+    }
     let stalled = format!(
         "stalled; a message or `holon work resume --agent {} ITEM` makes it go on",
         agent.identity.agent_id

@@ -5,14 +5,17 @@
 
 use super::Draft;
 use crate::input::CurrentRound;
-use holon_domain::TaskId;
 use holon_domain::attempt::AttemptRecord;
+use holon_domain::budget::BudgetStanding;
 use holon_domain::decision::Fact;
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, OpenTurn};
+use holon_domain::usage::{UsageCharge, budget_root, day_in};
+use holon_domain::{AgentId, TaskId};
 
 impl Draft<'_> {
     /// Returns the head of the queue.
@@ -62,12 +65,43 @@ impl Draft<'_> {
 
     /// Returns the round whose calls run; `None` if the log does not hold it.
     pub(crate) fn round(&self, seq: LogSeq) -> Option<CurrentRound> {
+        let logged = self.facts.iter().rev().find_map(|fact| match fact {
+            Fact::LogAppended {
+                seq: own, entry, ..
+            } if *own == seq => Some(entry),
+            _ => None,
+        });
+        if let Some(entry) = logged {
+            return CurrentRound::of_entry(seq, entry);
+        }
         match &self.round {
             Part::Loaded((loaded, entry)) if *loaded == seq => {
                 CurrentRound::of_entry(seq, entry.as_ref()?)
             }
             Part::Loaded(_) | Part::Missing => {
                 self.missing.borrow_mut().round = Some(seq);
+                None
+            }
+        }
+    }
+
+    /// Returns the place of the agent in its tree.
+    pub(crate) fn tree(&self) -> TreeStanding {
+        match &self.tree {
+            Part::Loaded(tree) => tree.clone(),
+            Part::Missing => {
+                self.missing.borrow_mut().tree = true;
+                TreeStanding::default()
+            }
+        }
+    }
+
+    /// Returns what is known about a child of the agent; `None` if there is no such child.
+    pub(crate) fn child(&self, id: &AgentId) -> Option<ChildFacts> {
+        match self.children.get(id) {
+            Some(known) => known.as_deref().cloned(),
+            None => {
+                self.missing.borrow_mut().children.insert(id.clone());
                 None
             }
         }
@@ -106,6 +140,49 @@ impl Draft<'_> {
             Part::Missing => {
                 self.missing.borrow_mut().attempts = true;
                 Vec::new()
+            }
+        }
+    }
+
+    /// Returns the budgets that cover the calls of a turn, with their meters.
+    pub(crate) fn budgets_of(&self, turn: &OpenTurn) -> Vec<BudgetStanding> {
+        let identity = &self.agent.identity;
+        let root = budget_root(identity);
+        let item = turn.work_item_id.as_ref();
+        let mut found = Vec::new();
+        for budget in self.host.budgets.iter() {
+            if !budget.key.scope.covers(&identity.agent_id, root, item) {
+                continue;
+            }
+            match self.meters.get(&budget.key) {
+                Some(Some(meter)) => found.push(BudgetStanding {
+                    budget: budget.clone(),
+                    meter: *meter,
+                }),
+                // The budget was cleared a moment ago.
+                Some(None) => {}
+                None => {
+                    let mut missing = self.missing.borrow_mut();
+                    missing.day = day_in(self.now, &self.host.zone);
+                    missing.meters.insert(budget.key.clone());
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds a charge of this decision to the loaded meters, which were read before it.
+    pub(crate) fn add_to_meters(&mut self, charge: &UsageCharge) {
+        let item = charge.work_item_id.as_ref();
+        for (key, meter) in &mut self.meters {
+            let covers = key
+                .scope
+                .covers(&charge.agent_id, &charge.root_agent_id, item);
+            if let Some(meter) = meter.as_mut().filter(|_| covers) {
+                let sums = charge.sums();
+                meter.spent_tokens = meter.spent_tokens.saturating_add(sums.total_tokens());
+                meter.spent_micro_usd = meter.spent_micro_usd.saturating_add(sums.known_cost);
+                meter.unpriced_calls = meter.unpriced_calls.saturating_add(sums.unpriced_calls);
             }
         }
     }

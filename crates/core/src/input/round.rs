@@ -10,6 +10,7 @@ use holon_domain::provider::{AskedServer, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
+use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::{CallId, Entropy, Timestamp, WorkItemId, limits, text};
 use std::sync::Arc;
@@ -86,6 +87,8 @@ pub struct RoundAnswer {
     pub apart: Vec<QueueEntry>,
     /// Estimated tokens of the request; 0 if unknown.
     pub request_tokens: u64,
+    /// Tokens that the call could take at most, as its provider counts them.
+    pub estimate: CallEstimate,
     /// Point of the turn at which the messages of `interjected` joined.
     pub boundary: InterjectionBoundary,
     pub frame: FrameRecord,

@@ -201,6 +201,10 @@ fn check_rest(agent: &AgentRecord, queue: &QueueView, stored: &StoredWork) -> Ve
         let rule = "a pause before the next tick is for work that can go on";
         found.push(violation(rule, format!("{work:?}")));
     }
+    if work.hints == 0 && work.hint_pause.is_some_and(|pause| pause.due.is_some()) {
+        let rule = "a pause before the next tick for hints is for hints that are pending";
+        found.push(violation(rule, format!("{work:?}")));
+    }
     if agent.lifecycle != Lifecycle::Runnable {
         return found;
     }

@@ -67,6 +67,16 @@ pub(super) const TASK_OVER: RefusalText = RefusalText::without_hint(
     "the task has ended, so it takes no input any more",
     "the agent starts the command again if it is still needed",
 );
+pub(super) const TOO_MANY_TASKS: RefusalText = RefusalText::with_hint(
+    "too_many_tasks",
+    "the agent has as many unfinished tasks as it may have",
+    "stop one of them, or wait until one is over: holon task list --agent {agent_id}",
+);
+pub(super) const INVALID_COMMAND: RefusalText = RefusalText::with_hint(
+    "invalid_command",
+    "the command, its directory or its shell cannot be used: it is empty, or it contains a NUL character",
+    "give the command as one text for a shell, without NUL characters",
+);
 pub(super) const NO_SUCH_WORK_ITEM: RefusalText = RefusalText::with_hint(
     "work_item_not_found",
     "the agent has no work item with this id",

@@ -1,18 +1,20 @@
 //! Commands of an operator about one task. They change the same rows as the agent's own calls.
 
-use super::{StopActor, StopOutcome, status_event, stop};
+use super::{StopActor, StopOutcome, start, status_event, stop};
 use crate::draft::Draft;
 use crate::input::{Reply, TaskCommand};
 use crate::rejection::Rejection;
 use holon_domain::TaskId;
 use holon_domain::agent::Lifecycle;
 
-/// Performs an operator's command about a task. A stopped agent takes it too, because its tasks may still be ending.
+/// Performs an operator's command about a task. A stopped agent takes those about its tasks too, because they may still
+/// be ending; it starts none.
 pub(crate) fn handle(draft: &mut Draft<'_>, command: &TaskCommand) -> Result<Reply, Rejection> {
     if draft.agent.lifecycle == Lifecycle::Deleting {
         return Err(Rejection::deleting(&draft.agent));
     }
     match command {
+        TaskCommand::Start(new) => start::queue(draft, new),
         TaskCommand::Stop { task_id } => stop_task(draft, task_id),
         TaskCommand::Input { task_id } => number_input(draft, task_id),
     }

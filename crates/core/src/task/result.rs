@@ -15,6 +15,7 @@ use holon_domain::queue::QueueEntry;
 use holon_domain::send::ChildEnd;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus};
 use holon_domain::{Timestamp, limits, text};
+use serde_json::json;
 use std::fmt::Write as _;
 
 /// Derives the final status of a task. Only a command that a stop has ended is cancelled; one that ended before the
@@ -22,6 +23,7 @@ use std::fmt::Write as _;
 const fn status(report: &TaskReport) -> TaskStatus {
     match report {
         TaskReport::Lost { .. } => TaskStatus::Interrupted,
+        TaskReport::NotStarted { .. } => TaskStatus::Failed,
         TaskReport::Ended(output) if output.stopped => TaskStatus::Cancelled,
         TaskReport::Ended(output) => match output.end {
             CommandEnd::Exited { status: 0 } => TaskStatus::Completed,
@@ -41,6 +43,14 @@ pub(super) fn of_command(
     let status = status(report);
     let end = match report {
         TaskReport::Ended(output) => of_ended(task, status, output, now),
+        TaskReport::NotStarted { reason } => {
+            let summary = text::preview(reason, limits::FAILURE_SUMMARY_BYTES);
+            TaskEnd {
+                duration_ms: None,
+                failure_artifact: Some(artifact(task, "command_not_started", &summary, None)),
+                ..without_output(task, &summary, now)
+            }
+        }
         TaskReport::Lost {
             reason,
             stdout,
@@ -73,7 +83,8 @@ pub(super) fn of_child(
     child: &ChildEnd,
     now: Timestamp,
 ) -> (TaskStatus, TaskEnd) {
-    let summary = text::preview(&child.summary, limits::TASK_SUMMARY_BYTES);
+    let summary = text::preview(child.summary.trim(), limits::FAILURE_SUMMARY_BYTES);
+    let whole = text::preview(&child.summary, limits::CHILD_REPORT_BYTES);
     let (status, failure_artifact) = if child.completed {
         (TaskStatus::Completed, None)
     } else {
@@ -82,6 +93,9 @@ pub(super) fn of_child(
     };
     let end = TaskEnd {
         failure_artifact,
+        output_bytes: child.summary.len() as u64,
+        output_cut: Some(whole.len() < child.summary.len()),
+        output_summary: whole,
         ..without_output(task, &summary, now)
     };
     (status, end)
@@ -228,6 +242,7 @@ impl<'a> LastOutput<'a> {
         match report {
             TaskReport::Ended(CommandOutput { stdout, stderr, .. })
             | TaskReport::Lost { stdout, stderr, .. } => Self::Streams { stdout, stderr },
+            TaskReport::NotStarted { .. } => Self::None,
         }
     }
 }
@@ -292,7 +307,10 @@ fn message(
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
         body: Body::text(message_text(task, output)),
-        metadata: None,
+        metadata: task
+            .child()
+            .and(task.work_item_id.as_ref())
+            .map(|item| json!({ "work_item_id": item })),
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
         correlation_id: Some(task.id.to_string()),
@@ -317,8 +335,23 @@ fn headline(task: &TaskRecord) -> String {
         TaskStatus::Interrupted => "was interrupted",
         TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => "goes on",
     };
-    let mut told = format!("Task {} {name}", task.id);
     // Writing to a string cannot fail, so the results are ignored.
+    if let Some(child) = task.child() {
+        let label = task.summary.as_deref().unwrap_or_default();
+        let mut told = format!(
+            "Task {} {name}: child agent {} ({label})",
+            task.id, child.child_agent_id
+        );
+        match &task.end {
+            Some(end) if !end.output_summary.is_empty() => {
+                write!(told, "\nIts report:\n{}", end.output_summary).ok();
+            }
+            Some(end) => drop(write!(told, "\n{}", end.result_summary)),
+            None => {}
+        }
+        return told;
+    }
+    let mut told = format!("Task {} {name}", task.id);
     if let Some(end) = &task.end {
         write!(told, ": {}", end.result_summary).ok();
     }

@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::hint;
 use crate::ingress::Ingress;
 use crate::input::Reply;
+use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -50,7 +51,8 @@ fn judge(draft: &Draft<'_>, delivery: &CallbackDelivery) -> Result<TriggerRecord
     let is_meant = |trigger: &TriggerRecord| {
         trigger.id == delivery.trigger_id
             && trigger.is_active()
-            && trigger.generation == delivery.generation
+            && (trigger.generation == delivery.generation
+                || is_planted(Fault::OldGenerationAccepted))
     };
     let found = draft.triggers().into_iter().find(is_meant);
     let trigger = match draft.agent.lifecycle {
@@ -198,6 +200,8 @@ fn delivered(
         bytes: delivery.content.bytes,
         trigger_count: trigger.trigger_count,
         waiting_intent_id: receipt.wait_ids.first().cloned(),
+        correlation_id: delivery.correlation_id.as_deref().map(shown),
+        causation_id: delivery.causation_id.as_deref().map(shown),
         message_id: receipt.message_id.clone(),
         delivery_surface: surface_of(trigger.delivery_mode),
         admission_context: AdmissionContext::ExternalTriggerCapability,

@@ -1,18 +1,91 @@
-//! Asks a model again: after a failure, a pause or a change of the chain. The first request of a turn is opened in
-//! `open`, that of a later round in `calls`.
+//! Asks a model: for the first round of a turn or a later one, and again after a failure, a pause or a change of the
+//! chain.
 //!
 //! A turn keeps the chain of models it began with. Only a suspended turn takes the agent's current chain.
 
+use super::budget_limit;
+use super::failure::awaited_answer;
 use super::tries::current_try;
+use crate::budget::{self, BudgetRefusal, BudgetVerdict};
 use crate::draft::Draft;
+use crate::input::{Reply, Stamp};
+use crate::usage;
 use holon_domain::attempt::count_attempts;
+use holon_domain::budget::{CallTerms, Reservation};
+use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::limits;
 use holon_domain::model::ModelRef;
 use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::usage::{CallEstimate, budget_root};
 
-/// Opens the effect that asks the turn's model.
-pub(super) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+/// Opens the effect that asks the turn's model, if the budgets have room for it. Otherwise the turn is suspended.
+pub(crate) fn ask(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    if let Some(refusal) = reserve(draft, &mut turn) {
+        return budget_limit::suspend(draft, turn, &refusal);
+    }
+    open_call(draft, turn);
+}
+
+/// Reserves what the next call of a turn may use. Returns the refusal of a budget that has no room.
+fn reserve(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<BudgetRefusal> {
+    let measured = turn.measured.take();
+    let guess = measured.unwrap_or_else(|| usage::guess(draft));
+    (turn.call, turn.call_terms) = (Some(guess), CallTerms::Free);
+    let standings = draft.budgets_of(turn);
+    if standings.is_empty() {
+        return None;
+    }
+    let models = &draft.host.models;
+    let price = turn.model.as_ref().and_then(|model| models.price_of(model));
+    match budget::reserve(&standings, guess, measured.is_some(), price) {
+        BudgetVerdict::Reserved {
+            estimate,
+            micro_usd,
+        } => {
+            (turn.call, turn.call_terms) = (Some(estimate), CallTerms::Bound);
+            let identity = &draft.agent.identity;
+            let reservation = Reservation {
+                agent_id: identity.agent_id.clone(),
+                root_agent_id: budget_root(identity).clone(),
+                work_item_id: turn.work_item_id.clone(),
+                tokens: estimate.total(),
+                micro_usd,
+            };
+            draft.fact(Fact::CallReserved(Box::new(reservation)));
+            None
+        }
+        BudgetVerdict::Measure => {
+            turn.call_terms = CallTerms::Measure;
+            None
+        }
+        BudgetVerdict::Refused(refusal) => {
+            turn.call = None;
+            Some(refusal)
+        }
+    }
+}
+
+/// Handles the measured size of a request that was not sent: reserves that much, or suspends the turn.
+pub(crate) fn handle_measured(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    estimate: CallEstimate,
+) -> Reply {
+    let awaited = awaited_answer(draft);
+    if !draft.accept(stamp, awaited) {
+        return Reply::Unchanged;
+    }
+    let Some(mut turn) = draft.agent.open_turn.take() else {
+        return Reply::Unchanged;
+    };
+    usage::close(draft, &mut turn);
+    turn.measured = Some(estimate);
+    ask(draft, turn);
+    Reply::Done
+}
+
+fn open_call(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
         attempt: current_try(&turn),

@@ -66,7 +66,11 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         | HostAction::WorkQuery(_)
         | HostAction::Memory(_)
         // A worktree that was made has a record and stays for a clean-up.
-        | HostAction::UseWorkspace(_) => {}
+        | HostAction::UseWorkspace(_)
+        | HostAction::WebFetch(_)
+        | HostAction::WebSearch(_)
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs the tool calls of a round in order, one at a time. The kernel answers some calls in the commit; a call that
 //! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
+use super::ask::ask;
 use super::call_results::{finish_call, running_call};
 use super::command_events;
 use super::end;
@@ -13,7 +14,7 @@ use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
 use crate::policy::{self, ExecutionAct};
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
-use crate::{skill, task, work, workspace};
+use crate::{delegation, skill, task, work, workspace};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -47,16 +48,11 @@ pub(super) fn run_calls(
                 reason,
                 duration_ms,
             }) if alone => {
-                if is_owed_words(&turn, round) {
-                    return refuse_silent_sleep(draft, turn, call);
-                }
-                let envelope = sleep_result(call, reason.as_deref(), *duration_ms);
-                finish_call(draft, &turn, call, envelope, 0);
                 let rest = RestRequest {
                     reason: reason.clone(),
                     duration_ms: *duration_ms,
                 };
-                return end::end(draft, &turn, Ending::slept(round, rest));
+                return fall_asleep(draft, turn, round, call, rest);
             }
             Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, &turn, new) => {
                 CallRoute::Settled(ToolEnvelope::failure(&call.name, operator_has_written()))
@@ -90,6 +86,15 @@ pub(super) fn run_calls(
                 work::adopt_report_early(draft, &mut turn, round, call_index);
                 return send_message(draft, turn, place, agent_id, text, priority);
             }
+            CallRoute::Spawn(spawn) => {
+                work::adopt_report_early(draft, &mut turn, round, call_index);
+                let send = delegation::send_spawn(draft, &turn, call, &spawn, None);
+                return await_verdict(draft, turn, place, send);
+            }
+            CallRoute::Sent(send) => {
+                work::adopt_report_early(draft, &mut turn, round, call_index);
+                return await_verdict(draft, turn, place, send);
+            }
         }
     }
     work::adopt_report(draft, &mut turn, round);
@@ -99,6 +104,22 @@ pub(super) fn run_calls(
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
     }
     next_round(draft, turn);
+}
+
+/// Ends the turn with the rest that the agent asked for, unless it owes an operator words.
+fn fall_asleep(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    round: &CurrentRound,
+    call: &ToolCall,
+    rest: RestRequest,
+) {
+    if is_owed_words(&turn, round) {
+        return refuse_silent_sleep(draft, turn, call);
+    }
+    let envelope = sleep_result(call, rest.reason.as_deref(), rest.duration_ms);
+    finish_call(draft, &turn, call, envelope, 0);
+    end::end(draft, &turn, Ending::slept(round, rest));
 }
 
 /// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted
@@ -140,13 +161,8 @@ pub(super) fn check_call(index: usize, planned: Option<&CallIntent>) -> Result<&
 }
 
 /// Begins the next round of the turn.
-pub(crate) fn next_round(draft: &mut Draft<'_>, mut turn: OpenTurn) {
-    let effect = draft.open_effect(Effect::CallModel {
-        turn_index: turn.turn_index,
-        attempt: 1,
-    });
-    turn.phase = Phase::CallingModel { effect };
-    draft.agent.open_turn = Some(turn);
+pub(crate) fn next_round(draft: &mut Draft<'_>, turn: OpenTurn) {
+    ask(draft, turn);
 }
 
 fn start_call(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace) {
@@ -170,7 +186,7 @@ fn start_call(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace) {
 /// Sends a message to another agent. The call stays open until the verdict arrives.
 fn send_message(
     draft: &mut Draft<'_>,
-    mut turn: OpenTurn,
+    turn: OpenTurn,
     place: CallPlace,
     to: AgentId,
     text: String,
@@ -185,6 +201,11 @@ fn send_message(
         authority: turn.authority,
     };
     draft.send(to, message);
+    await_verdict(draft, turn, place, send);
+}
+
+/// Keeps a call open until the verdict on its send arrives.
+fn await_verdict(draft: &mut Draft<'_>, mut turn: OpenTurn, place: CallPlace, send: SendId) {
     turn.phase = Phase::Sending {
         round_entry: place.round_entry,
         call_index: place.call_index,
@@ -198,9 +219,12 @@ pub(crate) fn handle_verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdic
     let waits =
         |turn: &mut OpenTurn| matches!(turn.phase, Phase::Sending { send, .. } if send == id);
     // A turn that was cancelled meanwhile has already closed the call.
-    let Some(turn) = draft.agent.open_turn.take_if(waits) else {
+    let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
         return Reply::Unchanged;
     };
+    if let Some(envelope) = child_result(draft, &mut turn, verdict) {
+        return continue_calls(draft, turn, 0, |_| envelope);
+    }
     continue_calls(draft, turn, 0, |call| match verdict {
         Verdict::Accepted { message_id } => ToolEnvelope::success(
             &call.name,
@@ -215,6 +239,26 @@ pub(crate) fn handle_verdict(draft: &mut Draft<'_>, id: SendId, verdict: &Verdic
             ToolEnvelope::failure(&call.name, error.details(json!({ "code": code })))
         }
     })
+}
+
+/// Builds the result of a call that made an agent or wrote to a child; `None` for any other call.
+fn child_result(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    verdict: &Verdict,
+) -> Option<ToolEnvelope> {
+    let place = turn.phase.call()?;
+    let round = draft.round(place.round_entry)?;
+    let (call, planned) = round.calls().nth(place.call_index)?;
+    match planned?.as_ref().ok()? {
+        Intent::SpawnAgent(spawn) => Some(delegation::handle_spawn_verdict(
+            draft, turn, call, spawn, verdict,
+        )),
+        Intent::TaskInput { task_id, input, .. } => Some(delegation::handle_followup_verdict(
+            draft, turn, call, task_id, input, verdict,
+        )),
+        _ => None,
+    }
 }
 
 /// Handles the end of the running call.
@@ -252,6 +296,9 @@ pub(crate) fn conclude_call(
 ) -> Reply {
     let mut turn = turn;
     let envelope = match consequence {
+        Consequence::ChildPrepared { selected } => {
+            return spawn_prepared(draft, turn, selected.as_deref());
+        }
         Consequence::Result(envelope) => {
             if is_successful_patch(envelope) {
                 turn.note_bound_progress();
@@ -282,6 +329,34 @@ pub(crate) fn conclude_call(
         }
     };
     continue_calls(draft, turn, duration_ms, |_| envelope.clone())
+}
+
+/// Makes the agent of a call whose files are ready. The tree may have grown meanwhile, so its limits are checked again.
+fn spawn_prepared(
+    draft: &mut Draft<'_>,
+    turn: OpenTurn,
+    selected: Option<&SelectedWorkspace>,
+) -> Reply {
+    let place = turn.phase.call();
+    let round = place.and_then(|place| draft.round(place.round_entry));
+    if let (Some(place), Some(round)) = (place, &round)
+        && let Some((call, Some(Ok(Intent::SpawnAgent(spawn))))) =
+            round.calls().nth(place.call_index)
+    {
+        return match delegation::check_limits(draft, spawn) {
+            Ok(()) => {
+                let send = delegation::send_spawn(draft, &turn, call, spawn, selected);
+                await_verdict(draft, turn, place, send);
+                Reply::Done
+            }
+            Err(error) => continue_calls(draft, turn, 0, |call| {
+                ToolEnvelope::failure(&call.name, error)
+            }),
+        };
+    }
+    continue_calls(draft, turn, 0, |call| {
+        ToolEnvelope::failure(&call.name, not_interpreted())
+    })
 }
 
 /// Keeps a command that outlived its call as a task. If the policy forbids it, the command is stopped.

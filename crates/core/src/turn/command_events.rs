@@ -36,7 +36,11 @@ pub(super) fn record_commands(
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
         | HostAction::Memory(_)
-        | HostAction::UseWorkspace(_) => {}
+        | HostAction::UseWorkspace(_)
+        | HostAction::WebFetch(_)
+        | HostAction::WebSearch(_)
+        | HostAction::ViewImage { .. }
+        | HostAction::PrepareChild(_) => {}
     }
 }
 

@@ -9,10 +9,12 @@ use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, outbox, rest, skill, task, work};
+use crate::{detached, outbox, rest, skill, task, usage, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::brief::{ActionCode, ActionRequired, BriefKind, BriefRow, BriefText};
+use holon_domain::brief::{
+    ActionCode, ActionRequired, BriefKind, BriefRow, BriefText, NO_ANSWER_YET,
+};
 use holon_domain::closure::WaitingReason;
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -192,10 +194,7 @@ fn brief_content(
             (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
             (None, None, _) if ending.rest_reason().is_some() => {
                 let reason = ending.rest_reason().unwrap_or_default();
-                runtime_brief(
-                    BriefKind::Result,
-                    format!("No answer yet. Waiting for: {reason}"),
-                )
+                runtime_brief(BriefKind::Result, format!("{NO_ANSWER_YET}{reason}"))
             }
             (None, None, Some((entry, _))) => {
                 (BriefKind::Result, BriefText::Round(*entry), String::new())
@@ -329,7 +328,8 @@ pub(crate) fn abort(
     reason: TerminalReason,
     summary: &str,
 ) -> Option<holon_domain::RunId> {
-    let turn = draft.agent.open_turn.take()?;
+    let mut turn = draft.agent.open_turn.take()?;
+    usage::charge_lost(draft, &mut turn);
     release(draft, &turn.phase);
     let running = ToolError::new(
         ToolErrorKind::RunAborted,
@@ -369,9 +369,10 @@ pub(crate) fn fail(
 
 /// Handles a decision that broke an invariant: the turn is given up, and the agent continues.
 pub(crate) fn give_up(draft: &mut Draft<'_>, message: &str) -> Reply {
-    let Some(turn) = draft.agent.open_turn.take() else {
+    let Some(mut turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    usage::charge_lost(draft, &mut turn);
     release(draft, &turn.phase);
     detached::next_generation(draft);
     task::supervise_again(draft, None);

@@ -8,6 +8,7 @@ use crate::attempt::{self, AttemptState, Disposition, Remedy};
 use crate::draft::Draft;
 use crate::input::{FailedAttempt, Reply, Stamp};
 use crate::patience::{self, ChainVerdict};
+use crate::usage;
 use holon_domain::attempt::{AttemptRecord, AttemptTimeline};
 use holon_domain::decision::Fact;
 use holon_domain::effect::EffectId;
@@ -45,6 +46,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     let Some(mut turn) = draft.agent.open_turn.take() else {
         return Reply::Unchanged;
     };
+    usage::charge_failure(draft, &mut turn, failed);
     if let Some(usage) = failure.usage {
         turn.usage.add(usage);
         draft.agent.totals.usage.add(usage);
@@ -86,9 +88,13 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     Reply::Done
 }
 
+/// Distance that later prompts keep from the size that was refused, even if one of nearly that size was answered before;
+/// as a divisor.
+const REFUSED_MARGIN: u64 = 16;
+
 /// Bounds the prompts of the turn after one was refused: by three quarters of its size, or of the window that the
 /// refusal named, and by the size that the model answered last. The request is repeated once only, so the repetition
-/// takes no risk; answers raise the bound again.
+/// takes no risk; answers raise the bound again, up to a size that was answered before.
 fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
     let window = failed.failure.learned;
     let window = window.and_then(|limits| limits.context_window_tokens);
@@ -98,6 +104,8 @@ fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
         0 => u64::MAX,
         tokens => tokens,
     };
+    let below = failed.request_tokens - failed.request_tokens / REFUSED_MARGIN;
+    let proven = turn.answered_tokens.min(below).max(most);
     let (known, known_most) = turn.prompt_ceiling.map_or((u64::MAX, u64::MAX), |ceiling| {
         (ceiling.tokens, ceiling.most.max(ceiling.tokens))
     });
@@ -105,10 +113,11 @@ fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
     let refused = refused.filter(|tokens| *tokens > 0).unwrap_or(u64::MAX);
     turn.prompt_ceiling = Some(PromptCeiling {
         tokens: known.min(most).min(answered),
-        most: known_most.min(most),
+        most: known_most.min(proven),
         round: turn.rounds + 1,
         refused: refused.min(failed.request_tokens),
         refused_answer: failed.answer_tokens,
+        counts_answer: failed.failure.counts_answer,
     });
 }
 

@@ -2,7 +2,6 @@
 //! the host are handed to the shell.
 
 use super::{notification, trigger_calls, work_calls};
-use crate::admission;
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::input::CurrentRound;
@@ -11,14 +10,16 @@ use crate::rest::self_caused_priority;
 use crate::subsystem::TOOL_ENQUEUE;
 use crate::summary;
 use crate::task::{self, StopActor, StopOutcome};
-use crate::work;
+use crate::{admission, delegation, work};
 use holon_domain::block::ToolCall;
+use holon_domain::delegation::{ActiveChild, SpawnAgent};
 use holon_domain::intent::{HostAction, Intent};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
+use holon_domain::send::SendId;
 use holon_domain::summary::WorkSummary;
-use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::task::{TaskKind, TaskListEntry, TaskRecord};
 use holon_domain::timer::TimerRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
@@ -39,6 +40,10 @@ pub(super) enum CallRoute {
         text: String,
         priority: Priority,
     },
+    /// Another agent is made, whose verdict becomes the result.
+    Spawn(SpawnAgent),
+    /// A message is on its way to a child, whose verdict becomes the result.
+    Sent(SendId),
 }
 
 /// Answers a call, or returns the component that does.
@@ -89,11 +94,25 @@ pub(super) fn route_call(
             Ok(()) => return CallRoute::Act,
             Err(error) => ToolEnvelope::failure(&call.name, error),
         },
-        Intent::TaskInput { .. }
-        | Intent::TaskOutput(_)
-        | Intent::WorkQuery(_)
-        | Intent::Memory(_)
-        | Intent::Host(_) => return CallRoute::Act,
+        Intent::SpawnAgent(spawn) => match delegation::check_limits(draft, spawn) {
+            Ok(()) if spawn.needs_host() => return CallRoute::Act,
+            Ok(()) => return CallRoute::Spawn(spawn.clone()),
+            Err(error) => ToolEnvelope::failure(&call.name, error),
+        },
+        Intent::TaskInput { task_id, input, .. } => {
+            let found = draft.task(task_id);
+            let child = found.filter(|task| task.kind == TaskKind::ChildAgentTask);
+            return match child {
+                None => CallRoute::Act,
+                Some(task) => match delegation::send_followup(draft, turn, call, &task, input) {
+                    Ok(send) => CallRoute::Sent(send),
+                    Err(refused) => CallRoute::Settled(*refused),
+                },
+            };
+        }
+        Intent::TaskOutput(_) | Intent::WorkQuery(_) | Intent::Memory(_) | Intent::Host(_) => {
+            return CallRoute::Act;
+        }
         // `run_calls` handles rests and waits before this point.
         Intent::Sleep { .. } | Intent::WaitFor(_) => ToolEnvelope::failure(
             &call.name,
@@ -136,7 +155,13 @@ fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope 
     let Some(found) = draft.task(id) else {
         return unknown_task(call, id);
     };
-    let snapshot = found.status_snapshot();
+    let child = found
+        .child()
+        .and_then(|child| draft.child(&child.child_agent_id));
+    let snapshot = match &child {
+        Some(child) => delegation::with_child(found.status_snapshot(), child),
+        None => found.status_snapshot(),
+    };
     let end = found
         .end
         .as_ref()
@@ -163,6 +188,9 @@ fn task_stop(draft: &mut Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelop
         StopOutcome::LetGo => format!(
             "{id} is let go: its supervision was interrupted by a restart, and its child may still run"
         ),
+        StopOutcome::ChildStopped => {
+            format!("{id} is cancelled; its child is stopped with everything that it started")
+        }
         StopOutcome::Over => format!("{id} is over already"),
     };
     let snapshot = draft.task(id).map(|task| task.status_snapshot());
@@ -218,6 +246,7 @@ fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEn
         Ok(mut value) => {
             // The status of the HTTP interface has the waits under this name too.
             value["active_waiting_intents"] = json!(summary.work.waiting_intents);
+            value["active_children"] = json!(active_children(draft));
             ToolEnvelope::success(&call.name, text, json!({ "agent": value }))
         }
         Err(error) => ToolEnvelope::failure(
@@ -225,6 +254,16 @@ fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEn
             ToolError::new(ToolErrorKind::ToolExecutionFailed, error.to_string()),
         ),
     }
+}
+
+/// Returns the children that have not ended, with what they do.
+fn active_children(draft: &Draft<'_>) -> Vec<ActiveChild> {
+    let tasks = draft.active_tasks();
+    let shown = tasks.iter().filter_map(|task| {
+        let child = draft.child(&task.child()?.child_agent_id)?;
+        Some(delegation::active_child(task, &child))
+    });
+    shown.collect()
 }
 
 /// Returns the active waits with shortened reasons: there may be many, and the result stays in the context.

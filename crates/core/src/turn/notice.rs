@@ -66,6 +66,22 @@ pub(super) fn request_action(
     );
 }
 
+/// Tells the operator once that a budget has no room for the turn, until it is changed.
+pub(super) fn request_budget(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    told: &str,
+    action: ActionRequired,
+) {
+    let reason = SuspensionReason::BudgetReached;
+    if turn.patience.action_requested.replace(reason) == Some(reason) {
+        return;
+    }
+    let words = format!("waiting for you: {told}. Next step: {}.", action.next_step);
+    let kind = BriefKind::Ack;
+    write(draft, turn, Vec::new(), kind, &words, Some(action));
+}
+
 fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> ActionRequired {
     let (code, mend) = match reason {
         SuspensionReason::Auth => return renewal_action(draft, model),
@@ -74,6 +90,10 @@ fn action_for(draft: &Draft<'_>, model: &str, reason: SuspensionReason) -> Actio
             format!(
                 "choose a model that can be asked in place of {model} (`holon config models list` shows them)"
             ),
+        ),
+        SuspensionReason::BudgetReached => (
+            ActionCode::BudgetReached,
+            "raise the budget (`holon budget show` lists them)".to_owned(),
         ),
         SuspensionReason::Quota => (
             ActionCode::ProviderUnavailable,

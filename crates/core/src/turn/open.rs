@@ -1,11 +1,11 @@
 //! Opens a turn: takes up a message, names the run and asks for the first round.
 
+use super::ask::ask;
 use crate::assess::is_self_caused;
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::transport::reply_route;
 use holon_domain::agent::AgentRecord;
-use holon_domain::effect::Effect;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
@@ -31,13 +31,9 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     let work_item_id = work_item_of(draft, &envelope);
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
-    let effect = draft.open_effect(Effect::CallModel {
-        turn_index,
-        attempt: 1,
-    });
     let owes = owed_messages(seq, &envelope);
     let reply_route = reply_route(&envelope);
-    draft.agent.open_turn = Some(OpenTurn {
+    let turn = OpenTurn {
         run_id,
         turn_index,
         message_seq: seq,
@@ -63,6 +59,9 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         usage: Default::default(),
         prompt_ceiling: None,
         answered_tokens: 0,
+        call: None,
+        call_terms: Default::default(),
+        measured: None,
         failed_attempts: 0,
         tries: 0,
         offline_ms: 0,
@@ -82,8 +81,10 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         notifications: 0,
         reply_route,
         correlation_id: envelope.correlation_id,
-        phase: Phase::CallingModel { effect },
-    });
+        // The request below takes its place.
+        phase: Phase::CallingModel { effect: 0 },
+    };
+    ask(draft, turn);
 }
 
 /// Returns the work item of a message; without one, the item that the agent works on.

@@ -12,8 +12,8 @@ use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
-use crate::work;
-use holon_domain::attempt::{RoundAttempts, TokenUsage};
+use crate::{usage, work};
+use holon_domain::attempt::RoundAttempts;
 use holon_domain::block::{calls_of, chars_of, text_beginning};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
@@ -53,7 +53,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     set_apart(draft, &mut turn, &answer.apart);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
     let tries = close_tries(draft, &mut turn, answer.timing);
-    add_usage(draft, &mut turn, answer.usage);
+    add_usage(draft, &mut turn, answer);
     emit_round(draft, &turn, answer, &tries);
     let entry = draft.log(
         turn.turn_index,
@@ -357,8 +357,11 @@ fn joined_round_limit(turn: u32, joined: u32, rounds: u32) -> u32 {
     turn.max(rounds.saturating_sub(1).saturating_add(joined))
 }
 
-fn add_usage(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
+fn add_usage(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
+    let usage = answer.usage;
+    usage::charge_answer(draft, turn, usage);
     turn.usage.add(usage);
+    draft.agent.totals.last_call = Some(answer.estimate);
     draft.agent.totals.usage.add(usage);
     draft.agent.totals.model_rounds += 1;
 }

@@ -129,7 +129,7 @@ pub(super) fn suspend(
         turn_index: turn.turn_index,
         round: turn.rounds + 1,
         reason,
-        failure_kind: failed.failure.kind,
+        failure_kind: Some(failed.failure.kind),
         error: told.error.clone(),
         until: pause.map(|pause| pause.until),
         waited_ms: waited_ms.saturating_add(renewal_waited_ms),
@@ -165,12 +165,19 @@ pub(crate) fn handle_provider_pause_end(draft: &mut Draft<'_>, id: DueId) -> Rep
         return Reply::Unchanged;
     };
     let Phase::Suspended {
-        pause: Some(pause), ..
+        pause: Some(pause),
+        reason,
+        ..
     } = turn.phase
     else {
         ask(draft, turn);
         return Reply::Done;
     };
+    if reason == SuspensionReason::BudgetReached {
+        // The provider was not asked, so its trouble got no patience.
+        resume_asking(draft, turn, SuspensionEnd::PauseOver);
+        return Reply::Done;
+    }
     let waited = if pause.renewal {
         &mut turn.patience.renewal_waited_ms
     } else {
@@ -184,6 +191,11 @@ pub(crate) fn handle_provider_pause_end(draft: &mut Draft<'_>, id: DueId) -> Rep
 /// Ends a wait for a provider because an operator acted. Returns true if there was one.
 pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
     let waits = |turn: &mut OpenTurn| match turn.phase {
+        // A message gives a budget no room.
+        Phase::Suspended {
+            reason: SuspensionReason::BudgetReached,
+            ..
+        } => by != SuspensionEnd::OperatorMessage,
         Phase::Suspended { .. } => true,
         Phase::BackingOff { cause, .. } => match cause {
             PauseCause::Network | PauseCause::Quota => true,
@@ -203,12 +215,13 @@ pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bo
         draft.clear_due(due);
     }
     match turn.phase {
-        Phase::Suspended { pause, .. } => {
+        Phase::Suspended { pause, reason, .. } => {
             // A turn whose patience was used up begins to wait again.
             if pause.is_none() {
                 (turn.patience.waited_ms, turn.patience.renewal_waited_ms) = (0, 0);
             }
-            if asks_operator_anew(by) {
+            let by_budget = reason == SuspensionReason::BudgetReached;
+            if asks_operator_anew(by) && (!by_budget || by == SuspensionEnd::BudgetChanged) {
                 turn.patience.action_requested = None;
             }
             resume_asking(draft, turn, by);
@@ -223,7 +236,7 @@ pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bo
 /// nothing about a provider. A program may write new credentials that are refused as well, again and again.
 const fn asks_operator_anew(by: SuspensionEnd) -> bool {
     match by {
-        SuspensionEnd::Start | SuspensionEnd::ModelChange => true,
+        SuspensionEnd::Start | SuspensionEnd::ModelChange | SuspensionEnd::BudgetChanged => true,
         SuspensionEnd::OperatorMessage
         | SuspensionEnd::PauseOver
         | SuspensionEnd::HostStart

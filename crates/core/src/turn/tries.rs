@@ -12,7 +12,7 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::{limits, text};
 
 /// Returns the number of the current try of the turn's model, counted from 1.
-pub(crate) fn current_try(turn: &OpenTurn) -> u32 {
+pub(super) fn current_try(turn: &OpenTurn) -> u32 {
     turn.tries.saturating_add(1)
 }
 

@@ -184,7 +184,7 @@ pub(crate) fn stopped() -> TaskReport {
             stopped: true,
             ..output
         }),
-        lost @ TaskReport::Lost { .. } => lost,
+        other @ (TaskReport::NotStarted { .. } | TaskReport::Lost { .. }) => other,
     }
 }
 

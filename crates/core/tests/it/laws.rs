@@ -192,7 +192,12 @@ fn assert_followed(world: &World, task: &TaskRecord) {
     let by = following.map(|open| &open.effect);
     match task.status {
         TaskStatus::Queued | TaskStatus::Running => {
-            assert!(matches!(by, Some(Effect::WatchTask { task_id }) if *task_id == task.id));
+            let due = task.command().is_some_and(|spec| spec.starts_in.is_some());
+            match by {
+                Some(Effect::StartTask { task_id }) => assert!(due && *task_id == task.id),
+                Some(Effect::WatchTask { task_id }) => assert!(!due && *task_id == task.id),
+                other => panic!("{} is followed by {other:?}", task.id),
+            }
         }
         TaskStatus::Cancelling => {
             assert!(matches!(by, Some(Effect::StopTask { task_id, .. }) if *task_id == task.id));

@@ -22,6 +22,7 @@ use holon_domain::model::{
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, CallId, Timestamp, WorkItemId, WorkspaceId};
@@ -63,6 +64,7 @@ pub(crate) fn new_agent() -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         },
         agent_home: "/srv/ada".to_owned(),
         workspace: WorkspaceEntry::agent_home("/srv/ada"),
@@ -118,6 +120,12 @@ pub(crate) fn channel_event(words: &str, priority: Priority) -> Ingress {
 pub(crate) fn admit(ingress: Ingress) -> Input {
     Input::Admit(Box::new(ingress))
 }
+
+/// Estimate of each call in these tables.
+pub(crate) const CALL: CallEstimate = CallEstimate {
+    input_tokens: 80,
+    output_tokens: 20,
+};
 
 /// A model's answer under construction.
 #[derive(Debug, Clone)]
@@ -203,6 +211,7 @@ impl ModelAnswer {
             interjected: self.interjected,
             apart: self.apart,
             request_tokens: self.request_tokens,
+            estimate: CALL,
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
                 prompt_cache_key: "key".to_owned(),

@@ -70,6 +70,7 @@ fn reply_text(reply: &Reply) -> String {
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),
+        Reply::Task(task) => format!("task {}", spelled(task.status)),
         Reply::TaskStop { task, .. } => format!("task {}", spelled(task.status)),
         Reply::Aborted { .. } => "aborted".to_owned(),
         Reply::TaskInput { number } => format!("task input {number}"),
@@ -163,6 +164,9 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         Fact::EventRecorded { .. }
         | Fact::GenerationTaken { .. }
         | Fact::SettingsWritten(_)
+        | Fact::UsageCharged(_)
+        | Fact::CallReserved(_)
+        | Fact::ReservationReleased
         | Fact::BlobKept { .. } => {
             return None;
         }
@@ -194,6 +198,8 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
                 spelled(trigger.status)
             )
         }
+        Fact::AgentSpawned(spawn) => format!("spawned at depth {}", spawn.depth),
+        Fact::SpawnEnded { .. } => "spawn ended".to_owned(),
         Fact::HintsCleared => "hints cleared".to_owned(),
         Fact::DeliveryWritten(record) => {
             format!("delivery {} to {}", record.seq, record.route.key())
@@ -215,6 +221,7 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
 
 fn effect_text(effect: &Effect, world: &World) -> String {
     match effect {
+        Effect::StartTask { task_id } => format!("start_task {}", number(world, task_id)),
         Effect::WatchTask { task_id } => format!("watch_task {}", number(world, task_id)),
         Effect::StopTask { task_id, force } => {
             let how = if *force { " by force" } else { "" };
@@ -237,6 +244,7 @@ fn due_text(due: &DueAction) -> &'static str {
         DueAction::PaceOver => "pace_over",
         DueAction::RemovalRetry => "removal_retry",
         DueAction::WorkTick => "work_tick",
+        DueAction::HintTick => "hint_tick",
         DueAction::Recheck { .. } => "recheck",
         DueAction::WaitOver { .. } => "wait_over",
         DueAction::TimerFire { .. } => "timer_fire",

@@ -10,6 +10,7 @@ use holon_domain::intent::HostAction;
 use holon_domain::limits;
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::usage::UsageCharge;
 
 impl World {
     pub(crate) fn write(&mut self, agent: AgentRecord, facts: &[Fact]) {
@@ -28,6 +29,18 @@ impl World {
             "settings change only by a fact"
         );
         self.agent = agent;
+    }
+
+    fn charge(&mut self, charge: &UsageCharge) {
+        let item = charge.work_item_id.as_ref();
+        for (key, meter) in &mut self.meters {
+            let root = &charge.root_agent_id;
+            if key.scope.covers(&charge.agent_id, root, item) {
+                meter.spent_tokens += charge.sums().total_tokens();
+                meter.spent_micro_usd += charge.sums().known_cost;
+            }
+        }
+        self.charges.push(charge.clone());
     }
 
     fn write_fact(&mut self, fact: &Fact) {
@@ -97,6 +110,15 @@ impl World {
             }
             Fact::GenerationTaken { generation } => self.take_generation(*generation),
             Fact::SettingsWritten(settings) => self.agent.settings = (**settings).clone(),
+            Fact::UsageCharged(charge) => self.charge(charge),
+            Fact::CallReserved(reservation) => {
+                assert!(self.reserved.is_none(), "one call reserves at a time");
+                self.reserved = Some((**reservation).clone());
+            }
+            Fact::ReservationReleased => {
+                let was_reserved = self.reserved.take().is_some();
+                assert!(was_reserved, "a reservation is released once");
+            }
             Fact::BlobKept { .. } => {}
             Fact::WorkItemWritten(item) => self.write_item(item),
             Fact::WaitWritten(wait) => self.write_wait(wait),
@@ -109,6 +131,20 @@ impl World {
                 );
             }
             Fact::TriggerWritten(trigger) => self.write_trigger(trigger),
+            Fact::AgentSpawned(spawn) => {
+                self.tree.spawned.insert(0, spawn.spawned_at);
+                if spawn.supervised {
+                    self.tree.live += 1;
+                    self.tree.children.push((spawn.child.clone(), true));
+                }
+            }
+            Fact::SpawnEnded { child } => {
+                for (known, live) in &mut self.tree.children {
+                    if known == child && std::mem::take(live) {
+                        self.tree.live -= 1;
+                    }
+                }
+            }
             Fact::WorkspaceRegistered { .. } => {}
             Fact::OccupancyTaken(occupancy) => self.occupancy = Some((**occupancy).clone()),
             Fact::OccupancyReleased => {

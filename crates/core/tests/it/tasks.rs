@@ -3,6 +3,7 @@
 mod beginnings;
 mod ends;
 mod envelopes;
+mod operator;
 mod restarts;
 mod results;
 mod stops;
@@ -44,7 +45,7 @@ fn written(facts: &[Fact]) -> Vec<&TaskRecord> {
     tasks.collect()
 }
 
-/// Returns the supervision of a task: `watched`, `asked` to stop or stopped by `force`.
+/// Returns the supervision of a task: `started`, `watched`, `asked` to stop or stopped by `force`.
 fn followed(world: &World, task: &TaskRecord) -> &'static str {
     let open = world.following(task).expect("it is followed");
     assert_eq!(
@@ -52,6 +53,7 @@ fn followed(world: &World, task: &TaskRecord) -> &'static str {
         "a report of it would be taken"
     );
     match &open.effect {
+        Effect::StartTask { task_id } if *task_id == task.id => "started",
         Effect::WatchTask { task_id } if *task_id == task.id => "watched",
         Effect::StopTask { task_id, force } if *task_id == task.id => {
             if *force {

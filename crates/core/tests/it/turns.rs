@@ -150,7 +150,12 @@ fn a_refused_prompt_is_repeated_within_what_was_answered_and_what_the_refusal_na
     );
     assert_eq!(
         answer(&mut world, 6_800),
-        Some(6_825),
+        Some(7_300),
+        "up to the size that was answered before"
+    );
+    assert_eq!(
+        answer(&mut world, 7_300),
+        Some(7_300),
         "for the rest of the turn"
     );
 }

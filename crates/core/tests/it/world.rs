@@ -17,7 +17,9 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
+use holon_domain::budget::{BudgetKey, BudgetMeter, Reservation};
 use holon_domain::decision::{Decision, Fact};
+use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
@@ -33,6 +35,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueAction, DueTime, PlannedDue, TimerRecord};
 use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
+use holon_domain::usage::UsageCharge;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::workspace::Occupancy;
@@ -90,6 +93,12 @@ pub(crate) struct World {
     /// Sends to other agents, in order.
     pub(crate) sends: Vec<(AgentId, AgentSend)>,
     pub(crate) learned: BTreeMap<String, LearnedLimits>,
+    /// Charges of model calls, in order.
+    pub(crate) charges: Vec<UsageCharge>,
+    /// How far the budgets of the host are used up.
+    pub(crate) meters: BTreeMap<BudgetKey, BudgetMeter>,
+    /// Reservation of the open call.
+    pub(crate) reserved: Option<Reservation>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
     /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
@@ -100,6 +109,10 @@ pub(crate) struct World {
     pub(crate) deliveries: BTreeMap<(String, u64), (DeliveryRecord, Option<DeliveryOutcome>)>,
     /// External triggers, oldest first.
     pub(crate) triggers: Vec<TriggerRecord>,
+    /// Place of the agent in its tree.
+    pub(crate) tree: TreeStanding,
+    /// What the agent is shown of its children.
+    pub(crate) children: BTreeMap<AgentId, ChildFacts>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -147,12 +160,17 @@ impl World {
             begun: BTreeSet::new(),
             sends: Vec::new(),
             learned: BTreeMap::new(),
+            charges: Vec::new(),
+            meters: BTreeMap::new(),
+            reserved: None,
             items: BTreeMap::new(),
             waits: Vec::new(),
             timers: Vec::new(),
             hints: BTreeMap::new(),
             deliveries: BTreeMap::new(),
             triggers: Vec::new(),
+            tree: TreeStanding::default(),
+            children: BTreeMap::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,
@@ -260,6 +278,17 @@ impl World {
                 .collect(),
             effects: needs.effects.iter().map(|id| (*id, effect(id))).collect(),
             generation: part(needs.generation, || self.newest_generation),
+            meters: needs
+                .meters
+                .iter()
+                .map(|key| (key.clone(), self.meters.get(key).copied()))
+                .collect(),
+            tree: part(needs.tree, || self.tree.clone()),
+            children: needs
+                .children
+                .iter()
+                .map(|id| (id.clone(), self.children.get(id).cloned().map(Box::new)))
+                .collect(),
             ..self.load_work(needs)
         }
     }
@@ -393,7 +422,8 @@ impl World {
         let of_another = |open: &EffectRecord| {
             matches!(
                 open.effect,
-                Effect::WatchTask { .. }
+                Effect::StartTask { .. }
+                    | Effect::WatchTask { .. }
                     | Effect::StopTask { .. }
                     | Effect::FinishPatch { .. }
                     | Effect::SubmitDelivery { .. }

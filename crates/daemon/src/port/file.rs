@@ -9,9 +9,11 @@
 
 use self::patch_plan::PatchPlan;
 use super::attached::{Attachments, is_home};
+use super::image;
 use async_trait::async_trait;
 use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchResult};
+use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
@@ -136,6 +138,31 @@ impl FileHost for Files {
         let work = move || finish(&journals.path_of(&call));
         let finished = tokio::task::spawn_blocking(work).await;
         finished.unwrap_or_else(|stopped| Err(format!("the work ended early: {stopped}")))
+    }
+
+    async fn view_image(
+        &self,
+        context: CommandContext,
+        file_path: String,
+    ) -> Result<ViewedImage, ToolError> {
+        let files = self.clone();
+        let work = move || {
+            let (home, workspace) = (&context.agent_home, &context.workspace);
+            let open = || files.attachments.open(home, workspace);
+            let copies = image::copies(&files.claims, home);
+            image::view(&copies, workspace, &file_path, open, tool_error)
+        };
+        let viewed = tokio::task::spawn_blocking(work).await;
+        viewed.unwrap_or_else(|stopped| {
+            Err(execution_failed(format!("the work ended early: {stopped}")))
+        })
+    }
+
+    async fn load_image(&self, agent_home: &str, viewed: &ViewedImage) -> Option<ShownImage> {
+        let copies = image::copies(&self.claims, agent_home);
+        let viewed = viewed.clone();
+        let work = move || image::load(&copies, &viewed);
+        tokio::task::spawn_blocking(work).await.ok().flatten()
     }
 }
 

@@ -11,12 +11,12 @@ use super::wall_clock;
 use async_trait::async_trait;
 use holon_config::credentials;
 use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAuth, TargetKind};
-use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS};
+use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS, WEB_REDIRECTS};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::AuthKind;
 use holon_domain::{Timestamp, text};
 use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
-use holon_web::{Origin, Request, Response, WebClient, WebError};
+use holon_web::{Cut, HostRules, Origin, Request, Response, WebClient, WebError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -84,9 +84,18 @@ impl Outbound {
             body: content.body,
             timeout: Duration::from_millis(DELIVERY_ATTEMPT_MS),
             max_bytes: DELIVERY_ANSWER_BYTES,
+            max_redirects: WEB_REDIRECTS,
+            rules: HostRules::default(),
         };
         let sent = describe_request(&host, &shown, &request.body);
-        match self.web.send(&request).await {
+        let answered = match self.web.send(&request).await {
+            // The receiver may not have taken what it did not finish to answer.
+            Ok(response) if response.cut == Some(Cut::Time) => {
+                Err(WebError::TimedOut(request.timeout))
+            }
+            answered => answered,
+        };
+        match answered {
             Ok(response) => SubmitReport {
                 received: describe_answer(&response),
                 result: judge(&response),
@@ -222,6 +231,8 @@ fn judge_error(error: &WebError) -> SubmitResult {
     match error {
         WebError::Address { .. } => SubmitResult::Refused { error: words },
         WebError::Forbidden { .. }
+        | WebError::HostDenied { .. }
+        | WebError::BadRedirect { .. }
         | WebError::TooManyRedirects(_)
         | WebError::DropsBody { .. }
         | WebError::TimedOut(_)

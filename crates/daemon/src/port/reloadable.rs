@@ -6,6 +6,7 @@
 
 use super::command::Commands;
 use super::model::{Models, ProviderBinding};
+use super::web::Web;
 use crate::error::Error;
 use holon_config::Settings;
 use holon_process::Image;
@@ -18,6 +19,7 @@ pub(crate) struct ReloadableAdapters {
     pub(crate) models: Arc<Models>,
     /// Command port that hides the variables with keys.
     pub(crate) commands: Arc<Commands>,
+    pub(crate) web: Arc<Web>,
 }
 
 impl ReloadableAdapters {
@@ -39,6 +41,7 @@ impl ReloadableAdapters {
         Ok(Self {
             models: Arc::new(Models::new(settings)?),
             commands: Arc::new(Commands::new(image, shell, removals, claims)),
+            web: Arc::new(Web::new(settings)),
         })
     }
 
@@ -47,5 +50,6 @@ impl ReloadableAdapters {
         self.commands
             .hide_from_commands(settings.child_env_removals());
         self.models.swap(bound);
+        self.web.swap(settings);
     }
 }

@@ -1,6 +1,7 @@
 //! Settings of an agent: set when it is created or configured, rarely changed afterwards.
 
 use super::{AgentIdentity, RunTerms};
+use crate::delegation::Supervision;
 use crate::model::{ModelOptions, ModelRef};
 use crate::operator_transport::OperatorTransportBinding;
 use crate::provider::ReasoningEffort;
@@ -47,6 +48,9 @@ pub struct AgentSettings {
     /// True if an operator allowed webhooks without a signature. Their content is evidence of unknown origin.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub unsigned_webhooks: bool,
+    /// Present for a private child: the task of its parent that stands for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supervision: Option<Supervision>,
 }
 
 impl AgentSettings {

@@ -129,6 +129,10 @@ pub struct WorkState {
     /// Pause before the next tick for work without progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_pause: Option<RestWake>,
+    /// Pause after the newest tick for wake hints from outside. It has an entry in the due-queue only while hints wait
+    /// for its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint_pause: Option<RestWake>,
     /// The turn before, if it failed in a way that the agent can repair. Absent in rows of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_turn: Option<FailedTurn>,

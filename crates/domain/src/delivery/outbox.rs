@@ -36,7 +36,7 @@ impl Outbox {
     /// Iterates over the open effects of attempts.
     pub fn effects(&self) -> impl Iterator<Item = EffectId> {
         self.lanes.iter().filter_map(|lane| match lane.state {
-            LaneState::Sending { effect } => Some(effect),
+            LaneState::Sending { effect, .. } => Some(effect),
             LaneState::Idle | LaneState::Paused { .. } => None,
         })
     }
@@ -110,7 +110,12 @@ pub enum LaneState {
     /// Nothing is pending, so no effect and no pause exists.
     Idle,
     /// The delivery at the head is being submitted.
-    Sending { effect: EffectId },
+    Sending {
+        effect: EffectId,
+        /// Begin of the attempt. Absent in rows of earlier builds.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Timestamp>,
+    },
     /// The last attempt failed, and the next one follows at `until`.
     Paused { due: DueId, until: Timestamp },
 }

@@ -57,6 +57,12 @@ pub struct CallbackDelivered {
     /// Oldest wait that the delivery ended. Absent if it ended none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_intent_id: Option<WaitId>,
+    /// The sender's id of what the delivery belongs to. Absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// The sender's id of what caused the delivery. Absent if it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
     /// Message that the content became. Absent for a wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,

@@ -62,9 +62,10 @@ pub struct TurnSuspended {
     pub round: u32,
     /// Condition that has to change before a model can answer.
     pub reason: SuspensionReason,
-    /// Failure of the model that was asked last.
-    pub failure_kind: ModelFailureKind,
-    /// Message of that model's provider, shortened.
+    /// Failure of the model that was asked last. Absent if no model failed, because a budget was reached.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_kind: Option<ModelFailureKind>,
+    /// Message of that model's provider, shortened; for a budget, its limit and what is used.
     pub error: String,
     /// Time at which the models are asked again. Absent when the turn waits for an operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -93,6 +94,8 @@ pub enum SuspensionEnd {
     ModelChange,
     /// The host found another credential of a provider that had refused the last one.
     CredentialRenewed,
+    /// An operator changed the budget that had no room.
+    BudgetChanged,
 }
 
 /// End of a suspension. See [`Event::TurnSuspensionEnded`](super::Event::TurnSuspensionEnded).

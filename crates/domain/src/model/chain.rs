@@ -1,7 +1,8 @@
 //! The chain of models that a turn may ask, in order.
 
-use super::ModelRef;
+use super::{ModelPrice, ModelRef};
 use crate::provider::{CredentialRenewal, ReasoningEffort};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Models of the host: the default for agents without a choice of their own, and the fallbacks that are asked if it
@@ -18,6 +19,8 @@ pub struct ModelChain {
     pub local_providers: Vec<String>,
     /// The step that renews the credential of a provider, by the provider's id. Scripts have none.
     pub renewals: BTreeMap<String, CredentialRenewal>,
+    /// Prices of models, by `provider/model`. A model that is not listed has no known price.
+    pub prices: BTreeMap<String, ModelPrice>,
 }
 
 /// Model choice of an agent, which counts from its next turn on.
@@ -32,14 +35,18 @@ pub enum ModelChoice {
 }
 
 /// Options of an agent's own model. They are valid for this model only and are cleared with it.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ModelOptions {
     /// Absent if the provider's default applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning_effort: Option<ReasoningEffort>,
     /// Most tokens that the model may think in one answer; 0 turns thinking off. Absent if the setting of the model
     /// applies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub thinking_tokens: Option<u32>,
     /// Models that are asked in this order if it fails; empty for none. Absent if the fallbacks of the host apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<ModelRef>>,
 }
 
@@ -62,6 +69,7 @@ impl ModelChain {
             fallback_disabled: false,
             local_providers: Vec::new(),
             renewals: BTreeMap::new(),
+            prices: BTreeMap::new(),
         }
     }
 
@@ -82,6 +90,12 @@ impl ModelChain {
     #[must_use]
     pub fn renewal_of(&self, model: &ModelRef) -> Option<&CredentialRenewal> {
         self.renewals.get(model.provider())
+    }
+
+    /// Returns the price of a model. `None` if it is not known.
+    #[must_use]
+    pub fn price_of(&self, model: &ModelRef) -> Option<&ModelPrice> {
+        self.prices.get(&model.to_string())
     }
 
     /// Returns the models that are asked after the first, each once: only those that the agent's own list names, or the

@@ -105,6 +105,10 @@ pub struct ModelFailure {
     /// Limits of the model that the error revealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learned: Option<LearnedLimits>,
+    /// True if a refusal for length is about the request and the answer that it allowed together, so that a shorter
+    /// answer may be enough.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub counts_answer: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<Box<TransportDiagnostics>>,
 }
@@ -119,6 +123,7 @@ impl ModelFailure {
             retry_after_ms: None,
             usage: None,
             learned: None,
+            counts_answer: false,
             diagnostics: None,
         }
     }

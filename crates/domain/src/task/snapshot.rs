@@ -3,8 +3,9 @@
 //! A status snapshot has no output; the output snapshot has.
 
 use super::{CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskStatus, WaitPolicy};
+use crate::delegation::{ChildObservability, ChildSupervision};
 use crate::failure::FailureArtifact;
-use crate::id::{MessageId, TaskId};
+use crate::id::{AgentId, MessageId, TaskId};
 use crate::limits::EVENT_PREVIEW_BYTES;
 use crate::text;
 use crate::time::Timestamp;
@@ -79,6 +80,14 @@ pub struct TaskStatusSnapshot {
     pub parent_message_id: Option<MessageId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<CommandSnapshot>,
+    /// Private agent that the task stands for. Absent for a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_agent_id: Option<AgentId>,
+    /// What the child does. Absent for a command, and if the child was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_observability: Option<ChildObservability>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_supervision: Option<ChildSupervision>,
 }
 
 /// Command of a task in a list.
@@ -108,6 +117,9 @@ pub struct TaskListEntry {
     /// Absent in entries of older builds, and for child agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<ListedCommand>,
+    /// Private agent that the task stands for. Absent for a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_agent_id: Option<AgentId>,
 }
 
 /// Bounded output of a task, with its end if it has one.
@@ -149,6 +161,9 @@ pub struct TaskOutputSnapshot {
     /// Present if the task failed or was lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_artifact: Option<FailureArtifact>,
+    /// Present for a child agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_supervision: Option<ChildSupervision>,
 }
 
 /// A file that the runtime keeps.
@@ -187,6 +202,7 @@ impl TaskRecord {
                 tty: spec.tty,
                 accepts_input: spec.accepts_input,
             }),
+            child_agent_id: self.child().map(|child| child.child_agent_id.clone()),
         }
     }
 
@@ -217,6 +233,7 @@ impl TaskRecord {
             result_summary: end.map(|end| end.result_summary.clone()),
             exit_status: end.and_then(|end| end.exit_status),
             failure_artifact: end.and_then(|end| end.failure_artifact.clone()),
+            child_supervision: self.child_supervision(),
         }
     }
 
@@ -235,6 +252,9 @@ impl TaskRecord {
             command: self
                 .command()
                 .map(|spec| command_snapshot(spec, self.terminal_reentry, self.end.as_ref())),
+            child_agent_id: self.child().map(|child| child.child_agent_id.clone()),
+            child_observability: None,
+            child_supervision: self.child_supervision(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Payload of a delivery. It is evidence and never interpreted.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ impl DeliveryContent {
             None => text(),
         };
         let wrap = || Body::Json {
-            value: json!({ "content_type": content_type, "body_base64": STANDARD.encode(payload) }),
+            value: json!({ "content_type": content_type, OPAQUE: STANDARD.encode(payload) }),
         };
         Self {
             body: known.unwrap_or_else(wrap),
@@ -50,6 +50,31 @@ impl DeliveryContent {
     #[must_use]
     pub fn text(&self) -> Option<String> {
         self.body.is_contentful().then(|| self.body.render())
+    }
+}
+
+/// Field of a wrapped payload that holds its bytes.
+const OPAQUE: &str = "body_base64";
+
+/// Returns the bytes of a wrapped payload, one character for each. `None` if the value wraps none.
+#[must_use]
+pub fn opaque_text(value: &Value) -> Option<String> {
+    let encoded = value.get(OPAQUE)?.as_str()?;
+    let bytes = STANDARD.decode(encoded).ok()?;
+    Some(bytes.into_iter().map(char::from).collect())
+}
+
+/// Replaces the bytes of a wrapped payload. A character that is no byte is written in UTF-8.
+pub fn set_opaque_text(value: &mut Value, text: &str) {
+    let mut bytes = Vec::with_capacity(text.len());
+    for c in text.chars() {
+        match u8::try_from(u32::from(c)) {
+            Ok(byte) => bytes.push(byte),
+            Err(_) => bytes.extend(c.encode_utf8(&mut [0; 4]).bytes()),
+        }
+    }
+    if let Some(encoded) = value.get_mut(OPAQUE) {
+        *encoded = json!(STANDARD.encode(bytes));
     }
 }
 

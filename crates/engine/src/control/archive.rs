@@ -184,6 +184,7 @@ impl ControlHandle {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         };
         let new = self.new_agent(identity, &Default::default(), None).await?;
         let agent_home = new.agent_home.clone();

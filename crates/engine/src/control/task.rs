@@ -1,4 +1,4 @@
-//! Operator requests about one task: stop it, or write to it.
+//! Operator requests about one task: start it, stop it, or write to it.
 
 use super::ControlHandle;
 use crate::error::Error;
@@ -9,9 +9,27 @@ use holon_core::input::TaskCommand;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Visibility;
 use holon_domain::intent::TaskInput;
+use holon_domain::task::{NewCommandTask, TaskStatusSnapshot};
 use holon_domain::{AgentId, TaskId};
 
 impl ControlHandle {
+    /// Starts a command as a task, without a turn. The commit makes the start durable; the command runs soon after it.
+    ///
+    /// # Errors
+    /// When there is no such agent, it is stopped or has too many tasks, the command is refused, or storage fails.
+    pub async fn start_task(
+        &self,
+        agent_id: &AgentId,
+        mut new: NewCommandTask,
+    ) -> Result<TaskStatusSnapshot, Error> {
+        self.shell.conceal(agent_id, &mut new).await;
+        let command = TaskCommand::Start(Box::new(new));
+        match self.submit(agent_id, Input::Task(command)).await? {
+            Reply::Task(task) => Ok(*task),
+            other => Err(unexpected_reply(&other)),
+        }
+    }
+
     /// Asks a task to end. The second request kills it with everything it started. A task that is over stays as it is.
     ///
     /// # Errors

@@ -25,6 +25,9 @@ const NO_TRIGGER: &str = "trig_none";
 pub struct WebhookTerms {
     /// True if webhooks without a signature are accepted.
     pub allow_unsigned: bool,
+    /// Number that no other agent of the host has. A secret counts for the agent that it was stored for, and not for
+    /// another one of the same name.
+    pub birth: i64,
 }
 
 impl ControlHandle {
@@ -178,13 +181,21 @@ impl ControlHandle {
     /// # Errors
     /// When the agent was put aside, or storage fails.
     pub async fn webhook_terms(&self, agent_id: &AgentId) -> Result<Option<WebhookTerms>, Error> {
-        let found = self.find(agent_id).await?;
-        let found = found.filter(|agent| {
+        let id = agent_id.clone();
+        let read = self.readers.read(move |reader| {
+            let Some((_, agent)) = reader.agent(&id)? else {
+                return Ok(None);
+            };
+            Ok(reader.birth(&id)?.map(|birth| (agent, birth)))
+        });
+        let found = self.shell.read_or_put_aside(agent_id, read).await?;
+        let found = found.filter(|(agent, _)| {
             agent.identity.visibility == Visibility::Public
                 && agent.lifecycle != Lifecycle::Deleting
         });
-        Ok(found.map(|agent| WebhookTerms {
+        Ok(found.map(|(agent, birth)| WebhookTerms {
             allow_unsigned: agent.unsigned_webhooks,
+            birth,
         }))
     }
 

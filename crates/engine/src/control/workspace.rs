@@ -13,7 +13,7 @@ use holon_domain::workspace::{
     WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeTask,
     WorktreeUser,
 };
-use holon_domain::{AgentId, WorkspaceId};
+use holon_domain::{AgentId, WorkspaceId, text};
 use holon_store::Readers;
 
 impl ControlHandle {
@@ -102,7 +102,11 @@ impl ControlHandle {
         request: UseWorkspace,
     ) -> Result<WorkspaceOrder, Error> {
         let agent = self.find_public(agent_id).await?;
-        let mut entropy = self.shell.ports.entropy.source();
+        // A repetition of the request asks for the worktree of the first.
+        let request_key = match self.request_key() {
+            Some(key) => text::prefix(&key.id, 32).to_owned(),
+            None => format!("{:032x}", self.shell.ports.entropy.source().next()),
+        };
         Ok(WorkspaceOrder {
             agent_id: agent_id.clone(),
             current_cwd: agent.workspace.cwd.clone(),
@@ -110,7 +114,7 @@ impl ControlHandle {
             agent_home: agent.settings.agent_home,
             may_attach: true,
             request,
-            request_key: format!("{:032x}", entropy.next()),
+            request_key,
         })
     }
 
@@ -154,7 +158,12 @@ impl WorktreeUsers for StoredUsers {
 fn user_of(agent: AgentRecord, tasks: &[TaskRecord]) -> WorktreeUser {
     // An open turn may still work in a directory that an operator made it leave.
     let turn = agent.open_turn.as_ref();
-    let mut execution_roots = vec![agent.workspace.execution_root.clone()];
+    // A child that has ended does not come back to its worktree.
+    let ended = agent.supervision.is_some() && agent.archived_at.is_some();
+    let mut execution_roots = Vec::new();
+    if !ended {
+        execution_roots.push(agent.workspace.execution_root.clone());
+    }
     execution_roots.extend(turn.map(|turn| turn.workspace.execution_root.clone()));
     let task = |task: &TaskRecord| {
         Some(WorktreeTask {

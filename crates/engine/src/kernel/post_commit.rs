@@ -73,7 +73,12 @@ impl PostCommitWork {
                 | Fact::DeliverySettled { .. }
                 | Fact::DeliveriesTrimmed { .. }
                 | Fact::TriggerWritten(_)
+                | Fact::AgentSpawned(_)
+                | Fact::SpawnEnded { .. }
                 | Fact::LimitLearned { .. }
+                | Fact::UsageCharged(_)
+                | Fact::CallReserved(_)
+                | Fact::ReservationReleased
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)
                 | Fact::OccupancyReleased

@@ -1,13 +1,14 @@
 //! One transaction of the kernel: the decisions about the agent of an input and about the receivers of its sends.
 
-use super::{HandleResult, HandledInput, PostCommitWork, Refusal, fill_intents};
+use super::{HandleResult, HandledInput, PostCommitWork, Refusal, fill_intents, numbers_of};
 use holon_core::{
-    AgentView, HostConditions, Input, Rejection, Reply, Step, StepError, needs, step,
+    AgentView, HostConditions, Input, Rejection, Reply, Step, StepError, delegation, needs, step,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::Decision;
+use holon_domain::delegation::SpawnOrder;
 use holon_domain::needs::{LoadedRows, Needs, Part};
-use holon_domain::send::{AgentSend, Verdict};
+use holon_domain::send::{AgentSend, SendId, Verdict};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{AgentNo, Error, Ledger};
 use std::collections::VecDeque;
@@ -17,6 +18,10 @@ const LOADS_PER_DECISION: usize = 8;
 
 /// A send that is not delivered yet: sender, receiver, content.
 type Delivery = (AgentId, AgentId, AgentSend);
+
+/// The result of a part in a savepoint of its own. The outer error is a storage failure, the inner one a fault of the
+/// agent.
+type Nested = Result<Result<Result<Reply, Refusal>, Error>, Error>;
 
 /// One transaction of the kernel: its inputs and the work it has produced so far.
 pub(super) struct Transaction<'a> {
@@ -149,7 +154,15 @@ impl<'a> Transaction<'a> {
                 return Ok(());
             };
             let awaited = sent.awaits_verdict();
-            let verdict = match self.decide_nested(ledger, &to, &Input::Received(sent))? {
+            let handled = match &sent {
+                AgentSend::Spawn { .. } if is_taken(ledger, &to)? => {
+                    self.refuse_name(ledger, &from, awaited)?;
+                    continue;
+                }
+                AgentSend::Spawn { order, .. } => self.spawn_nested(ledger, &to, order)?,
+                _ => self.decide_nested(ledger, &to, &Input::Received(sent))?,
+            };
+            let verdict = match handled {
                 Ok(Ok(reply)) => acceptance_of(reply),
                 Ok(Err(refusal)) => refusal_of(&refusal),
                 Err(fault) => Verdict::Refused {
@@ -187,11 +200,70 @@ impl<'a> Transaction<'a> {
         ledger: &mut dyn Ledger,
         agent_id: &AgentId,
         input: &Input,
-    ) -> Result<Result<Result<Reply, Refusal>, Error>, Error> {
+    ) -> Nested {
+        self.nested(ledger, agent_id, |this, ledger| {
+            this.decide(ledger, agent_id, input)
+        })
+    }
+
+    /// Makes an agent by the order of another one, in a savepoint of its own.
+    fn spawn_nested(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        order: &SpawnOrder,
+    ) -> Nested {
+        self.nested(ledger, agent_id, |this, ledger| {
+            let given = numbers_of(ledger, agent_id)?;
+            let made = delegation::create(order, this.conditions, given, this.now, this.entropy);
+            let step = match made {
+                Ok(step) => step,
+                Err(StepError::Rejected(rejection)) => {
+                    return Ok(Err(Refusal::Rejected(rejection)));
+                }
+                Err(StepError::NeedsMore(needs)) => {
+                    return Err(Error::Contradiction {
+                        what: format!("a new agent asked for rows: {needs:?}"),
+                    });
+                }
+            };
+            let no = ledger.create(&step.decision.agent)?;
+            ledger.apply(no, &step.decision)?;
+            this.work.touched.insert(agent_id.clone());
+            this.work.add(&step.decision);
+            this.send(agent_id, step.sends);
+            Ok(Ok(step.reply))
+        })
+    }
+
+    /// Tells the maker of an agent that its name is taken.
+    fn refuse_name(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        maker: &AgentId,
+        awaited: Option<SendId>,
+    ) -> Result<(), Error> {
+        let Some(send) = awaited else {
+            return Ok(());
+        };
+        let verdict = Verdict::Refused {
+            code: "agent_exists".to_owned(),
+            reason: "an agent of this name exists; choose another name".to_owned(),
+        };
+        let back = Input::Received(AgentSend::Verdict { send, verdict });
+        self.notify_sender(ledger, maker, &back)
+    }
+
+    fn nested(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        mut part: impl FnMut(&mut Self, &mut dyn Ledger) -> Result<Result<Reply, Refusal>, Error>,
+    ) -> Nested {
         let (work, worklist) = (self.work.clone(), self.worklist.len());
         let mut outcome = Ok(Reply::Unchanged);
         let nested = ledger.nested(&mut |ledger| {
-            outcome = self.decide(ledger, agent_id, input)?;
+            outcome = part(self, ledger)?;
             Ok(())
         });
         match nested {
@@ -229,6 +301,15 @@ impl<'a> Transaction<'a> {
     }
 }
 
+/// Returns true if an agent of this name exists, readable or not.
+fn is_taken(ledger: &mut dyn Ledger, agent_id: &AgentId) -> Result<bool, Error> {
+    match ledger.agent(agent_id) {
+        Ok(found) => Ok(found.is_some()),
+        Err(fault) if fault.concerns_one_agent() => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 fn acceptance_of(reply: Reply) -> Verdict {
     let message_id = match reply {
         Reply::Admitted { message_id, .. } => Some(message_id),
@@ -239,6 +320,7 @@ fn acceptance_of(reply: Reply) -> Verdict {
         | Reply::Wait(_)
         | Reply::Timer(_)
         | Reply::Aborted { .. }
+        | Reply::Task(_)
         | Reply::TaskStop { .. }
         | Reply::TaskInput { .. }
         | Reply::Woken { .. }

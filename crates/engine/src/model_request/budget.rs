@@ -8,6 +8,7 @@ use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySour
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::PromptCeiling;
+use holon_domain::web::WebTools;
 use holon_store::TurnRows;
 
 /// Largest error of a token estimate, as a divisor of the true size.
@@ -47,16 +48,17 @@ pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget 
 pub(crate) fn offered_tools(
     preset: ProfilePreset,
     policy: ModelPolicy,
+    web: WebTools,
     ceiling: Option<PromptCeiling>,
 ) -> ToolSet {
-    let whole = holon_tools::offered(preset, policy.freeform_tools);
+    let whole = holon_tools::offered(preset, policy.freeform_tools, web);
     let thirds = if ceiling.is_some() { 1 } else { 2 };
     let room = usize::try_from(prompt_budget(policy) / 3 * thirds).unwrap_or(usize::MAX);
     let is_assumed = policy.source == PolicySource::UnknownFallback;
     if is_assumed || whole.estimated_tokens() <= room {
         whole
     } else {
-        holon_tools::offered_briefly(preset, policy.freeform_tools)
+        holon_tools::offered_briefly(preset, policy.freeform_tools, web)
     }
 }
 
@@ -90,8 +92,13 @@ pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
 const LEAST_OUTPUT_SHARE: u32 = 8;
 
 /// Output token limit of a request: the model's own limit, within what the window leaves. An assumed window does not
-/// reduce it, because the provider's error teaches the real one.
-pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
+/// reduce it, because the provider's error teaches the real one. After the refusal of a request that filled the window
+/// together with its answer, the window is smaller than it is known to be, and the answer gets half as much.
+pub(super) fn output_room(
+    request_tokens: u64,
+    policy: ModelPolicy,
+    ceiling: Option<PromptCeiling>,
+) -> u32 {
     match policy.source {
         PolicySource::UnknownFallback => return policy.max_output_tokens,
         PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
@@ -101,7 +108,16 @@ pub(super) fn output_room(request_tokens: u64, policy: ModelPolicy) -> u32 {
     let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / LEAST_OUTPUT_SHARE);
-    policy.max_output_tokens.min(left.max(least))
+    let filled = |refused: &PromptCeiling| {
+        refused.refused > 0
+            && policy.to_counted(refused.refused) + u64::from(refused.refused_answer)
+                >= u64::from(window)
+    };
+    let half = ceiling
+        .filter(filled)
+        .map(|refused| refused.refused_answer / 2);
+    let most = policy.max_output_tokens.min(half.unwrap_or(u32::MAX));
+    most.min(left).max(least.min(policy.max_output_tokens))
 }
 
 /// Returns a wider window if an answer used more tokens than the learned window, or than the one that is assumed.

@@ -1,7 +1,7 @@
 //! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{ReminderTerms, RequestFiles, RoundRequest};
+use super::{ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest};
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -16,6 +16,7 @@ use holon_domain::provider::{
     LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
 };
 use holon_domain::token_ratio::TokenRatio;
+use holon_domain::web::WebTools;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_prompt::PlanFile;
@@ -32,14 +33,18 @@ const POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+    image_input: false,
     reasoning: ReasoningPolicy::NONE,
     token_ratio: TokenRatio::ONE,
 };
 
-const TERMS: ReminderTerms = ReminderTerms {
-    rounds: 10,
-    cooldown_rounds: 10,
-    max_tokens: 512,
+const TERMS: RequestTerms = RequestTerms {
+    reminder: ReminderTerms {
+        rounds: 10,
+        cooldown_rounds: 10,
+        max_tokens: 512,
+    },
+    web_tools: WebTools::ALL,
 };
 
 #[derive(Debug, Default)]
@@ -98,6 +103,7 @@ impl MessageBench {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
+                root_agent_id: None,
             },
             agent_home: "/agents/main".to_owned(),
             workspace: WorkspaceEntry::agent_home("/agents/main"),
@@ -147,6 +153,7 @@ impl MessageBench {
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            images: RequestImages::default(),
         };
         let round = RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap();
         assert_eq!(round.request_tokens, round.request.estimated_tokens());
@@ -254,9 +261,12 @@ fn a_model_that_counts_more_tokens_gets_less_text_and_less_room_for_its_answer()
         ..policy(per_mille)
     };
     let left = |counted: u64| u32::try_from(32_000 - counted).unwrap();
-    assert_eq!(super::output_room(estimated, wide(1_000)), left(estimated));
     assert_eq!(
-        super::output_room(estimated, wide(1_200)),
+        super::output_room(estimated, wide(1_000), None),
+        left(estimated)
+    );
+    assert_eq!(
+        super::output_room(estimated, wide(1_200), None),
         left(estimated * 12 / 10)
     );
 }
@@ -329,11 +339,11 @@ fn prompt_and_answer_fit_a_small_window_together_while_they_can() {
         ..POLICY
     };
     for prompt in [3_000, 5_000, 6_900, 7_168] {
-        let answer = u64::from(super::output_room(prompt, policy));
+        let answer = u64::from(super::output_room(prompt, policy, None));
         assert!(prompt + answer <= 8_192, "{prompt} and {answer}");
     }
     assert_eq!(
-        super::output_room(8_000, policy),
+        super::output_room(8_000, policy, None),
         1_024,
         "the estimate may be too high"
     );

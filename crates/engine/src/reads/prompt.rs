@@ -14,12 +14,13 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::ModelRef;
-use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome};
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource};
 use holon_domain::prompt_view::{
     DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
+use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
 use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, PlanFile, Work};
 use holon_store::{DraftRows, PromptRows, RoundUsage, StoredPrompt};
@@ -79,7 +80,7 @@ impl ReadHandle {
             cwd: agent.workspace.cwd.clone(),
             execution_policy: ExecutionPolicy::host_local(),
             loaded_agents_md: guidance.instructions.sources(),
-            prompt: asked.map(|asked| show(&agent, &asked)),
+            prompt: asked.map(|asked| show(&agent, &asked, self.web.tools())),
             rounds: rounds.iter().map(cache_use).collect(),
         })
     }
@@ -123,7 +124,8 @@ impl ReadHandle {
         let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
         let current = operator_message(agent_id, text, now);
-        Ok(draft(&drafted, &guidance, &current, now))
+        let web = self.web.tools();
+        Ok(draft(&drafted, web, &guidance, &current, now))
     }
 }
 
@@ -157,6 +159,7 @@ fn operator_message(agent_id: &AgentId, text: String, now: Timestamp) -> Message
 
 fn draft(
     drafted: &DraftedTurn,
+    web: WebTools,
     guidance: &Guidance,
     current: &MessageEnvelope,
     now: Timestamp,
@@ -169,7 +172,7 @@ fn draft(
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
-    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
+    let tools = offered_tools(agent.identity.profile_preset, *policy, web, None);
     let input = FrameInput {
         agent,
         guidance,
@@ -211,7 +214,7 @@ fn cache_use(round: &RoundUsage) -> RoundCacheUse {
     RoundCacheUse::new(round.turn_index, round.round, &round.usage)
 }
 
-fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
+fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt {
     let AskedPrompt {
         rows,
         model,
@@ -219,7 +222,14 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
     } = asked;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.started_at);
-    let tools = offered_tools(agent.identity.profile_preset, *policy, None);
+    // A refusal for length makes the tools and the budget of an open turn smaller.
+    let turn = agent.open_turn.as_ref();
+    let turn = turn.filter(|turn| turn.turn_index == rows.turn_index);
+    let ceiling = turn.and_then(|turn| turn.prompt_ceiling);
+    let most = ceiling.map_or(u32::MAX, |ceiling| {
+        u32::try_from(ceiling.tokens).unwrap_or(u32::MAX)
+    });
+    let tools = offered_tools(agent.identity.profile_preset, *policy, web, ceiling);
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
@@ -233,9 +243,9 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt) -> ShownPrompt {
         repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,
-        budget_tokens: prompt_budget(*policy),
-        budget_is_assumed: policy.source == PolicySource::UnknownFallback,
-        is_refused: false,
+        budget_tokens: prompt_budget(*policy).min(most),
+        budget_is_assumed: policy.source == PolicySource::UnknownFallback && ceiling.is_none(),
+        is_refused: ceiling.is_some(),
     };
     let parts = holon_prompt::explain(&input, Some(kept_frame(&rows.texts)));
     let earlier = cuts_before(&rows.frame.cuts, &parts);
@@ -291,7 +301,8 @@ fn cuts_before<'a>(
             decision: BlockDecision {
                 source: cut.source,
                 stability: cut.source.stability(),
-                pinned: cut.to > 0,
+                // Instruction files are pins even where nothing of them could be shown.
+                pinned: cut.to > 0 || cut.source == BlockSource::Instructions,
                 log_seq: cut.through,
                 from_tokens: cut.from,
                 to_tokens: cut.to,

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::news::wait_for_news;
 use crate::shell::task_key;
 use holon_core::Rejection;
+use holon_core::delegation::with_child;
 use holon_domain::intent::TaskOutput;
 use holon_domain::task::{TaskListEntry, TaskRecord, TaskStatusSnapshot};
 use holon_domain::tool::{ToolOutcome, ToolOutputBudget};
@@ -45,8 +46,22 @@ impl ReadHandle {
         agent_id: &AgentId,
         task_id: &TaskId,
     ) -> Result<TaskStatusSnapshot, Error> {
-        let (_, task) = self.task_row(agent_id, task_id).await?;
-        Ok(task.status_snapshot())
+        let id = task_id.clone();
+        let found = self.read_agent(agent_id, move |reader, no, _| {
+            let Some(task) = reader.task(no, &id)? else {
+                return Ok(None);
+            };
+            let child = match task.child() {
+                Some(child) => reader.child(no, &child.child_agent_id)?,
+                None => None,
+            };
+            Ok(Some((task.status_snapshot(), child)))
+        });
+        let (snapshot, child) = found.await?.ok_or(Rejection::NoSuchTask)?;
+        Ok(match child {
+            Some(child) => with_child(snapshot, &child),
+            None => snapshot,
+        })
     }
 
     /// Returns the part of a task's output that the query selects, in the shape that the agent's own tool returns. Waits
@@ -66,10 +81,14 @@ impl ReadHandle {
             }
             None => self.task_row(agent_id, &query.task_id).await?,
         };
-        let key = task_key(&agent_home, &task).ok_or(Rejection::NoSuchTask)?;
         query.max_output_tokens = Some(ToolOutputBudget::default().allow(query.max_output_tokens));
         let max_bytes = task_output::shown_bytes(&query);
-        let printed = self.command.printed(&key, &query, max_bytes).await;
+        let printed = match task_key(&agent_home, &task) {
+            Some(key) => self.command.printed(&key, &query, max_bytes).await,
+            // A child has a report in place of output, which is part of its row.
+            None if task.child().is_some() => Err("it is no command".to_owned()),
+            None => return Err(Rejection::NoSuchTask.into()),
+        };
         let printed = printed.as_ref().map_err(String::as_str);
         let envelope = task_output::envelope(&task, &query, printed, self.clock.now());
         match envelope.outcome {

@@ -1,6 +1,7 @@
 //! Reads of work items, waits and timers, and the explanation of an agent.
 
 use super::{ReadHandle, or_default_if_unreadable, page_size};
+use crate::control::WebhookTerms;
 use crate::error::Error;
 use holon_core::explain::{self, ExplainedRows};
 use holon_core::{Rejection, summary};
@@ -144,12 +145,18 @@ impl ReadHandle {
         .await
     }
 
-    /// Returns whether an agent accepts webhooks without a signature, and the address of the host for senders.
+    /// Returns an agent's terms for webhooks, and the address of the host for senders.
     ///
     /// # Errors
     /// When there is no such agent, or storage fails.
-    pub async fn webhook_terms(&self, agent_id: &AgentId) -> Result<(bool, String), Error> {
-        let read = self.read_agent(agent_id, |_, _, agent| Ok(agent.unsigned_webhooks));
+    pub async fn webhook_terms(&self, agent_id: &AgentId) -> Result<(WebhookTerms, String), Error> {
+        let read = self.read_agent(agent_id, |reader, _, agent| {
+            let birth = reader.birth(&agent.identity.agent_id)?;
+            Ok(WebhookTerms {
+                allow_unsigned: agent.unsigned_webhooks,
+                birth: birth.unwrap_or_default(),
+            })
+        });
         let base = self.facts.now().callback_base.clone();
         Ok((read.await?, base))
     }

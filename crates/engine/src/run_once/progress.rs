@@ -7,7 +7,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::message::MessageKind;
 use holon_domain::queue::QueueView;
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, Phase};
 use holon_domain::work_item::WorkItemListEntry;
 use std::collections::BTreeSet;
 
@@ -55,13 +55,54 @@ pub(super) struct SettledMessage {
 }
 
 impl SettledMessage {
-    /// Decides if the run waits for tasks whose results the agent will read. A run that failed, was stopped or has used
-    /// up its rounds does not wait.
+    /// Returns true if the agent was woken before it could wait, and answers in the turn that follows. Only the next turn
+    /// counts, so that an agent that wakes itself again and again cannot hold its run; and that of a named agent does
+    /// not if it answers another operator.
+    fn wait_is_over(&self, agent: &AgentRecord) -> bool {
+        if !self.brief.is_wait_notice() {
+            return false;
+        }
+        match &agent.open_turn {
+            Some(turn) => {
+                !matches!(turn.phase, Phase::Suspended { .. })
+                    && self.is_next(turn.turn_index)
+                    && (agent.is_one_run() || turn.owes.is_empty())
+            }
+            None => {
+                let is_newest = agent.counters.turns == self.brief.turn_index;
+                agent.is_one_run() && is_newest && self.queue.pending > 0
+            }
+        }
+    }
+
+    const fn is_next(&self, turn_index: u64) -> bool {
+        turn_index == self.brief.turn_index + 1
+    }
+
+    /// Returns the brief with the answer of a named agent that was woken before it could wait: that of the next turn, if
+    /// this turn answered nobody else. Otherwise the one that settled the message.
+    pub(super) fn answer(&self) -> &BriefRecord {
+        let is_answer = |newest: &&BriefRecord| {
+            self.brief.is_wait_notice()
+                && self.is_next(newest.turn_index)
+                && newest.settles.is_empty()
+        };
+        self.newest
+            .as_ref()
+            .filter(is_answer)
+            .unwrap_or(&self.brief)
+    }
+
+    /// Decides if the run waits for the turn after a wait that is already over, or for tasks whose results the agent will
+    /// read. A run that failed, was stopped or has used up its rounds does not wait for tasks.
     pub(super) fn next_step(&self, agent: &AgentRecord, waits: WaitTerms) -> NextStep {
         let may_run = match agent.lifecycle {
             Lifecycle::Booting | Lifecycle::Runnable => true,
             Lifecycle::Stopped | Lifecycle::Deleting => false,
         };
+        if may_run && self.wait_is_over(agent) {
+            return NextStep::Wait;
+        }
         if !waits.for_tasks || !may_run || self.brief.kind == BriefKind::Failure {
             return NextStep::Finish;
         }

@@ -129,15 +129,15 @@ impl FinishedRun {
             TurnFilter::Message(self.admitted.message_seq)
         };
         let tasks = self.tasks();
+        let answer = self.settled.answer().clone();
         let SettledMessage {
             queue,
-            brief,
             newest,
             reported,
             open_items,
             ..
         } = self.settled;
-        let brief = newest.filter(|_| whole).unwrap_or(brief);
+        let brief = newest.filter(|_| whole).unwrap_or(answer);
         let source = text_source(&brief, &self.entries);
         let entries = self.entries.into_iter().map(|(_, entry)| entry);
         let mut tally = Tally::of(entries, scope, &reported);
@@ -210,10 +210,13 @@ fn derive_report(
 ) -> RunReport {
     let closure = assess(AssessmentInput::new(agent, queue)).closure;
     let waiting = closure.filter(|closure| closure.outcome == ClosureOutcome::Waiting);
+    let is_notice = brief_source == TextSource::Runtime && brief.is_wait_notice();
     let final_status = match (&tally.failure, brief.kind) {
         (Some((_, Some(TerminalReason::MaxRounds))), _) => RunStatus::MaxTurnsExceeded,
         (Some(_), _) | (None, BriefKind::Failure) => RunStatus::Failed,
-        (None, BriefKind::Result | BriefKind::Ack) if waiting.is_some() || has_more_work(agent) => {
+        (None, BriefKind::Result | BriefKind::Ack)
+            if waiting.is_some() || has_more_work(agent) || is_notice =>
+        {
             RunStatus::Waiting
         }
         (None, BriefKind::Result | BriefKind::Ack) => RunStatus::Completed,

@@ -277,6 +277,7 @@ impl Shell {
     /// closes the store. Stops no agent.
     pub(crate) async fn drain(&self) -> Result<(), Error> {
         // Temporary agents are removed first, because their removal cannot start once the drain has begun.
+        self.closing.cancel();
         self.removals.close();
         let removed = tokio::time::timeout(
             Duration::from_millis(limits::DRAIN_MS),
@@ -299,6 +300,7 @@ impl Shell {
 
     /// Stops everything at once without writing to the store, which is lost.
     pub(crate) fn abandon(&self) {
+        self.closing.cancel();
         self.removals.close();
         self.spawned.close();
         self.draining.cancel();
@@ -308,6 +310,11 @@ impl Shell {
     /// The error for callers that the shutdown cuts off.
     pub(crate) fn shutdown_error(&self) -> Error {
         self.store.lost().map_or(Error::ShuttingDown, Error::from)
+    }
+
+    /// Returns once a shutdown begins to wait for temporary agents.
+    pub(crate) async fn wait_for_closing(&self) {
+        self.closing.cancelled().await;
     }
 
     /// Returns once a shutdown begins.

@@ -85,7 +85,7 @@ impl Shell {
     }
 
     /// Runs a command while its call waits for it. `None` if the call was cancelled or the host goes down.
-    async fn run_command(
+    pub(super) async fn run_command(
         &self,
         order: CommandOrder,
         cancel: CancellationToken,

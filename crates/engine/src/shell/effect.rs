@@ -25,6 +25,10 @@ impl Shell {
                 self.run_tool(&record, cancel).await;
                 None
             }
+            Effect::StartTask { task_id } => {
+                self.start_task(&agent_id, task_id, stamp, cancel).await;
+                None
+            }
             Effect::WatchTask { task_id } => {
                 self.watch_task(&agent_id, task_id, stamp, cancel).await;
                 None
@@ -121,10 +125,12 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::HomeRemoved { stamp, .. }
         | Input::RoundAnswered { stamp, .. }
         | Input::AttemptFailed { stamp, .. }
+        | Input::CallMeasured { stamp, .. }
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
         | Input::DeliverySubmitted { stamp, .. }
+        | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),
         Input::Admit(_)
         | Input::FromCommand { .. }
@@ -145,6 +151,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Trigger(_)

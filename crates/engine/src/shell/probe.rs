@@ -73,7 +73,9 @@ impl Shell {
                 let probes = self.probe_all(commands_of_call(run)).await;
                 Some(judge_call_probes(run, &probes))
             }
-            Effect::WatchTask { task_id } | Effect::StopTask { task_id, .. } => {
+            Effect::StartTask { task_id }
+            | Effect::WatchTask { task_id }
+            | Effect::StopTask { task_id, .. } => {
                 let task = tasks.iter().find(|task| task.id == *task_id)?;
                 let keys = task_key(home, task)?.all_of(task.command()?);
                 Some(judge_probes(&self.probe_all(keys).await))

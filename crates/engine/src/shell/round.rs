@@ -3,7 +3,7 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::{self, RequestFiles, RoundRequest};
+use crate::model_request::{self, RequestFiles, RequestTerms, RoundRequest};
 use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -41,9 +41,17 @@ impl Shell {
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
+            images: self.load_images(&rows, policy).await,
         };
-        let round =
-            RoundRequest::new(rows, policy, files, self.conduct.reminder)?.with_statement(stated);
+        let terms = RequestTerms {
+            reminder: self.conduct.reminder,
+            web_tools: self.ports.web.tools(),
+        };
+        let round = RoundRequest::new(rows, policy, files, terms)?.with_statement(stated);
+        if let Some(estimate) = round.over_budget() {
+            return Some(Input::CallMeasured { stamp, estimate });
+        }
+        holon_fault::hit("round.reserved");
         let build_ms = self.millis_since(began);
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let expanded = self.expand_request(agent_id, &round.request).await;

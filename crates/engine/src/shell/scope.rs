@@ -2,7 +2,10 @@
 
 use super::Shell;
 use crate::conduct::Scope;
+use crate::kernel::PostCommitWork;
 use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
+use holon_domain::effect::Effect;
 use holon_store::DueScope;
 use std::sync::PoisonError;
 
@@ -44,6 +47,24 @@ impl Shell {
         }
     }
 
+    /// Returns true if an agent belongs to the tree of the run's agent as a supervised child.
+    fn is_child_of_run(&self, agent: &AgentRecord) -> bool {
+        let root = agent.identity.root_agent_id.as_ref();
+        match &self.conduct.scope {
+            Scope::Run(Some(named)) => agent.supervision.is_some() && root == Some(named),
+            Scope::Run(None) | Scope::All => false,
+        }
+    }
+
+    /// Records the children that a commit made, so that this process performs their work, too.
+    pub(super) fn note_children(&self, work: &PostCommitWork) {
+        for ((agent_id, _), record) in &work.effects {
+            if record.effect == Effect::PrepareHome && agent_id.is_child() {
+                self.note_temporary(agent_id.clone());
+            }
+        }
+    }
+
     /// Records which agents of a page are temporary, by their run terms.
     pub(super) async fn note_temporaries(&self, page: &[AgentId]) {
         if self.conduct.scope == Scope::All {
@@ -52,7 +73,7 @@ impl Shell {
         for agent_id in page {
             let read = self.read_or_put_aside(agent_id, self.store.agent(agent_id));
             if let Ok(Some(agent)) = read.await
-                && agent.is_temporary()
+                && (agent.is_temporary() || self.is_child_of_run(&agent))
             {
                 self.note_temporary(agent_id.clone());
             }

@@ -6,7 +6,7 @@ use crate::kernel::{
     DeliveredInput, HandleResult, Kernel, KeyedInput, PostCommitWork, Reach, Refusal,
 };
 use holon_core::import::ImportedAgent;
-use holon_core::input::NewAgent;
+use holon_core::input::{NewAgent, TaskCommand};
 use holon_core::{Input, Reply};
 use holon_domain::agent::RunEnd;
 use holon_domain::message::Body;
@@ -309,7 +309,7 @@ impl TouchedAgents {
 }
 
 /// Estimates the size of an input in a batch.
-fn input_bytes(input: &Input) -> usize {
+pub(super) fn input_bytes(input: &Input) -> usize {
     match input {
         Input::Admit(ingress)
         | Input::FromCommand { ingress, .. }
@@ -318,6 +318,7 @@ fn input_bytes(input: &Input) -> usize {
             Body::Json { .. } => OUTCOME_BYTES,
         },
         Input::RoundAnswered { answer, .. } => answer.bytes(),
+        Input::Task(TaskCommand::Start(new)) => new.command.cmd.len(),
         Input::Callback(delivery) => usize::try_from(delivery.content.bytes).unwrap_or(usize::MAX),
         Input::Configure { .. }
         | Input::HomePrepared { .. }
@@ -327,6 +328,7 @@ fn input_bytes(input: &Input) -> usize {
         | Input::Received(_)
         | Input::Deliver { .. }
         | Input::Defer { .. }
+        | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
         | Input::DeliverySubmitted { .. }
@@ -343,13 +345,15 @@ fn input_bytes(input: &Input) -> usize {
         | Input::GiveUp { .. }
         | Input::CallerLeft { .. }
         | Input::ModelsChanged
+        | Input::BudgetChanged
+        | Input::CallMeasured { .. }
         | Input::CredentialRenewed { .. }
         | Input::WakeHint(_)
         | Input::Trigger(_)
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
-        | Input::Task(_)
+        | Input::Task(TaskCommand::Stop { .. } | TaskCommand::Input { .. })
         | Input::Abort { .. }
         | Input::Continue => OUTCOME_BYTES,
     }

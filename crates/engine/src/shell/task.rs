@@ -1,23 +1,72 @@
-//! Tasks: watches and stops them as effects, and reads from or writes to them for calls.
+//! Tasks: starts, watches and stops them as effects, and reads from or writes to them for calls.
 
 use super::command::task_key;
 use super::tool::unreadable_result;
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::news::wait_for_news;
-use crate::ports::CommandKey;
+use crate::ports::{CommandContext, CommandKey, CommandOrder, CommandRun, LatePolicy};
 use crate::tool_outcome::{ToolRunOutcome, check_takes_input, commands_of_ended_task};
 use crate::tool_run::ToolRun;
 use holon_core::{Input, Reply, Stamp};
-use holon_domain::command::CommandOutput;
+use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, RunningCommand};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_domain::task::{TaskRecord, TaskReport};
+use holon_domain::task::{StartedCommand, TaskRecord, TaskReport};
 use holon_domain::{AgentId, TaskId, limits};
 use holon_tools::{task_input, task_output};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 impl Shell {
+    /// Starts the command of a queued task, or finds the one that was started before. The next effect watches it.
+    pub(super) async fn start_task(
+        &self,
+        agent_id: &AgentId,
+        task_id: &TaskId,
+        stamp: Stamp,
+        cancel: CancellationToken,
+    ) {
+        let Some((task, key)) = self.find_followed(agent_id, task_id).await else {
+            return;
+        };
+        let Some(order) = self.start_order(&task, &key).await else {
+            return;
+        };
+        let report = match self.run_command(order, cancel).await {
+            // It was stopped before it could start, or the host goes down.
+            None => return,
+            Some(Ok(CommandRun::Running(running))) => {
+                holon_fault::hit("task.started");
+                let started = Input::TaskStarted {
+                    stamp,
+                    task_id: task_id.clone(),
+                    started: Box::new(started_command(running)),
+                };
+                self.submit_until_committed(agent_id, started).await;
+                return;
+            }
+            Some(Ok(CommandRun::Ended(output))) => TaskReport::Ended(output),
+            Some(Err(failure)) => report_of_failure(failure),
+        };
+        self.end_task(&task, &key, stamp, report).await;
+    }
+
+    /// Builds the order that starts a queued command; `None` if the task is not to be started.
+    async fn start_order(&self, task: &TaskRecord, key: &CommandKey) -> Option<CommandOrder> {
+        let spec = task.command()?;
+        let workspace = spec.starts_in.as_deref()?.clone();
+        Some(CommandOrder {
+            key: key.clone(),
+            context: CommandContext {
+                agent_id: task.agent_id.clone(),
+                agent_home: key.agent_home.clone(),
+                workspace,
+            },
+            command: self.expand_command(&task.agent_id, &spec.order()).await,
+            when_late: LatePolicy::Continue,
+        })
+    }
+
     /// Watches a task's command until it ends, unless another effect follows it from now on or the host goes down.
     pub(super) async fn watch_task(
         &self,
@@ -114,7 +163,9 @@ impl Shell {
                 stopped: true,
                 ..output
             }),
-            TaskReport::Ended(_) | TaskReport::Lost { .. } => report,
+            TaskReport::Ended(_) | TaskReport::NotStarted { .. } | TaskReport::Lost { .. } => {
+                report
+            }
         }
     }
 
@@ -229,6 +280,21 @@ impl Shell {
                 () = self.draining.cancelled() => return None,
             };
         }
+        if task.command().is_none() {
+            query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
+            let tell = if cut_short {
+                task_output::cut_short
+            } else {
+                task_output::envelope
+            };
+            let envelope = tell(
+                &task,
+                &query,
+                Err("it is no command"),
+                self.ports.clock.now(),
+            );
+            return Some(ToolRunOutcome::result(envelope));
+        }
         let key = task_key(&run.agent_home, &task)?;
         query.max_output_tokens = Some(self.conduct.tool_output.allow(query.max_output_tokens));
         let max_bytes = task_output::shown_bytes(&query);
@@ -273,6 +339,40 @@ impl Shell {
                 heard = wait_for_news(&mut news, agent_id) => heard.is_ok(),
             };
         }
+    }
+}
+
+fn started_command(running: RunningCommand) -> StartedCommand {
+    StartedCommand {
+        workdir: running.workdir,
+        started_at: running.started_at,
+        output_path: running.stdout.path,
+        stderr_path: running.stderr.path,
+    }
+}
+
+/// Reports on a queued command that does not run.
+fn report_of_failure(failure: CommandFailure) -> TaskReport {
+    match failure {
+        CommandFailure::Lost {
+            reason,
+            output_tail,
+        } => TaskReport::Lost {
+            reason,
+            stdout: CapturedStream {
+                total_bytes: output_tail.len() as u64,
+                head: output_tail,
+                ..CapturedStream::default()
+            },
+            stderr: CapturedStream::default(),
+        },
+        CommandFailure::OutsideRoot { .. }
+        | CommandFailure::MissingWorkdir { .. }
+        | CommandFailure::WorkdirNoDirectory { .. }
+        | CommandFailure::Spawn { .. }
+        | CommandFailure::Cancelled => TaskReport::NotStarted {
+            reason: failure.to_string(),
+        },
     }
 }
 

@@ -79,6 +79,12 @@ impl Shell {
                 };
                 Some(ToolRunOutcome::of_workspace(selected).with_guidance(guidance))
             }
+            HostAction::WebFetch(request) => self.web_fetch(request.clone(), cancel).await,
+            HostAction::WebSearch(request) => self.web_search(request.clone(), cancel).await,
+            HostAction::ViewImage { file_path } => {
+                Some(self.view_image(run, file_path.clone()).await)
+            }
+            HostAction::PrepareChild(spawn) => Some(self.prepare_child(run, spawn).await),
         }
     }
 
@@ -115,6 +121,7 @@ impl Shell {
             other @ (Consequence::SkillUsed { .. }
             | Consequence::Task { .. }
             | Consequence::Workspace { .. }
+            | Consequence::ChildPrepared { .. }
             | Consequence::PlanWritten(_)) => other,
         };
     }

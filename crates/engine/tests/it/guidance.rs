@@ -12,7 +12,7 @@ use holon_domain::model::ConversationItem;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
-fn instructions(text: &str) -> Guidance {
+pub(crate) fn instructions(text: &str) -> Guidance {
     Guidance {
         instructions: Instructions {
             files: vec![InstructionFile {

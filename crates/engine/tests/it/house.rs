@@ -16,7 +16,7 @@ use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
 use holon_testkit::ports::{
     CountingEntropy, FakeCommandHost, FakeCommands, ManualClock, MemoryGuidance, MemoryPlans,
-    ScriptedFiles, ScriptedHomes, ScriptedModel, ScriptedWorkspaces,
+    ScriptedFiles, ScriptedHomes, ScriptedModel, ScriptedWeb, ScriptedWorkspaces,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +35,7 @@ pub(crate) struct House {
     pub(crate) homes: Arc<ScriptedHomes>,
     pub(crate) workspaces: Arc<ScriptedWorkspaces>,
     pub(crate) outbound: Arc<holon_testkit::outbound::ScriptedOutbound>,
+    pub(crate) web: Arc<ScriptedWeb>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
     models: ModelChain,
@@ -79,6 +80,7 @@ impl House {
             homes: Arc::default(),
             workspaces: Arc::default(),
             outbound: Arc::default(),
+            web: Arc::default(),
             clock,
             entropy: Arc::default(),
             models,
@@ -159,7 +161,8 @@ impl House {
             home: self.homes.clone(),
             workspace: self.workspaces.clone(),
             outbound: self.outbound.clone(),
-            memory: std::sync::Arc::new(holon_engine::ports::NoMemoryFiles),
+            memory: Arc::new(holon_engine::ports::NoMemoryFiles),
+            web: self.web.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
         };
@@ -308,6 +311,7 @@ impl House {
             homes: Arc::default(),
             workspaces: Arc::default(),
             outbound: Arc::default(),
+            web: Arc::default(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             models: self.models.clone(),
@@ -326,7 +330,7 @@ impl House {
 }
 
 pub(crate) fn agent(name: &str) -> AgentId {
-    AgentId::parse(name).expect("a name")
+    AgentId::parse_stored(name).expect("a name")
 }
 
 /// Creates an agent and waits until it can run.

@@ -10,7 +10,7 @@ use holon_engine::request::{AdmittedMessage, Ingress, RunRequest};
 use holon_engine::{Error, Host};
 use holon_testkit::ports::says;
 
-fn key(name: &str, digest: &str) -> RequestKey {
+pub(crate) fn key(name: &str, digest: &str) -> RequestKey {
     let scope = KeyScope {
         caller: "@local",
         route: "/prompt",

@@ -3,6 +3,7 @@
 use crate::house::{House, agent, briefs, create, interject, prompt};
 use holon_domain::limits::CALLS_PER_ROUND;
 use holon_domain::model::{ConversationItem, ModelFailureKind, ModelRequest};
+use holon_domain::text::estimate_tokens;
 use holon_domain::turn::TerminalReason;
 use holon_testkit::ports::{failure, says, says_and_calls};
 use serde_json::{Value, json};
@@ -69,14 +70,73 @@ fn work_call(answered: u32, change_at: u32, item: &str) -> Option<(&'static str,
     }
 }
 
-/// Plays a turn of this many rounds on a provider that refuses long requests; returns the number of refusals. The turn
-/// makes a work item, takes it and changes it once. The host crashes after every `crash_every` rounds.
-async fn play(rounds: u32, crash_every: u32) -> u32 {
+/// What a provider saw of a turn.
+#[derive(Debug, Default)]
+struct Seen {
+    refused: u32,
+    /// Answered requests, and those that begin with the whole one before.
+    requests: u32,
+    extended: u32,
+    /// Estimated tokens of the answered requests, and of the beginnings that they share with the one before.
+    tokens: u64,
+    shared: u64,
+    last: Option<ModelRequest>,
+}
+
+impl Seen {
+    fn answer(&mut self, request: &ModelRequest) {
+        let tokens = request.estimated_tokens();
+        if let Some(last) = &self.last {
+            let shared = shared_tokens(last, request);
+            self.shared += shared;
+            self.extended += u32::from(shared == last.estimated_tokens());
+        }
+        (self.requests, self.tokens) = (self.requests + 1, self.tokens + tokens);
+        self.last = Some(request.clone());
+    }
+
+    /// Returns the part of all tokens that a cache may serve, in percent.
+    fn cacheable_percent(&self) -> u64 {
+        self.shared * 100 / self.tokens
+    }
+}
+
+/// Estimates the tokens with which both requests begin: tools, blocks of the frame and items of the conversation.
+fn shared_tokens(last: &ModelRequest, next: &ModelRequest) -> u64 {
+    if last.tools.digest() != next.tools.digest() {
+        return 0;
+    }
+    let blocks = |request: &ModelRequest| {
+        let frame = &request.frame;
+        let blocks = frame.system_blocks.iter().chain(&frame.context_blocks);
+        blocks.map(|block| block.text.clone()).collect::<Vec<_>>()
+    };
+    let (before, after) = (blocks(last), blocks(next));
+    let same = before.iter().zip(&after);
+    let same = same.take_while(|(before, after)| before == after);
+    let frame: Vec<usize> = same.map(|(text, _)| estimate_tokens(text)).collect();
+    let shown = frame.iter().sum::<usize>() + last.tools.estimated_tokens();
+    let is_same_frame = frame.len() == before.len() && before.len() == after.len();
+    let items = last.conversation.iter().zip(&next.conversation);
+    let items = items.take_while(|(before, after)| is_same_frame && before == after);
+    let said: usize = items.map(|(item, _)| item.estimated_tokens()).sum();
+    u64::try_from(shown + said).expect("tokens")
+}
+
+/// Six kilobytes, of few bytes for each token.
+fn short_lines() -> String {
+    "done some of it\n".repeat(400)
+}
+
+/// Plays a turn of this many rounds on a provider that refuses long requests; returns what it saw. The turn makes a work
+/// item, takes it and changes it once; each other round runs a command that prints `printed`. The host crashes after every
+/// `crash_every` rounds.
+async fn play(rounds: u32, crash_every: u32, printed: &str) -> Seen {
     let mut house = House::new();
     let mut host = house.start().await;
     create(&host, "main").await;
     prompt(&host, "main", ASKED).await;
-    let (mut answered, mut refused) = (0, 0);
+    let (mut answered, mut seen) = (0, Seen::default());
     let (mut interjected, mut item) = (false, String::new());
     let change_at = rounds / 3;
     let mut epoch = 0;
@@ -104,10 +164,11 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
             }
         }
         if call.request.estimated_tokens() > WINDOW {
-            refused += 1;
+            seen.refused += 1;
             call.answer(Err(failure(ModelFailureKind::ContextLengthExceeded)));
             continue;
         }
+        seen.answer(&call.request);
         if answered == 1 {
             item = made_item(&call.request);
         }
@@ -128,7 +189,7 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
             interject(&host, "main", "Skip the tests.").await;
             interjected = true;
         }
-        command.ends(&"done some of it\n".repeat(400));
+        command.ends(printed);
         if answered % crash_every == 0 {
             house = house.after_crash();
             drop(host);
@@ -144,7 +205,7 @@ async fn play(rounds: u32, crash_every: u32) -> u32 {
     assert_eq!(briefs[0].text, "all modules are migrated");
     assert_eq!(last_end(&house).await, TerminalReason::Finished);
     assert!(epoch > 0, "the turn was folded");
-    refused
+    seen
 }
 
 #[tokio::test]
@@ -190,7 +251,7 @@ async fn a_hundred_parallel_calls_on_a_small_provider_end_well() {
 
 #[tokio::test]
 async fn a_turn_of_two_hundred_rounds_ends_well_on_a_provider_with_a_small_window() {
-    let refused = play(200, u32::MAX).await;
+    let refused = play(200, u32::MAX, &short_lines()).await.refused;
     assert!(
         (1..=3).contains(&refused),
         "{refused} requests were refused"
@@ -198,8 +259,24 @@ async fn a_turn_of_two_hundred_rounds_ends_well_on_a_provider_with_a_small_windo
 }
 
 #[tokio::test]
+async fn most_of_a_long_turn_can_be_served_from_a_cache() {
+    let printed =
+        "The parser of this module reads the new format, and its tests pass.\n".repeat(90);
+    let seen = play(200, u32::MAX, &printed).await;
+    assert!(seen.refused <= 3, "{} requests were refused", seen.refused);
+    // Several rounds extend the request before the next fold, so that a cache serves most of it.
+    let (percent, extended) = (seen.cacheable_percent(), seen.extended);
+    assert!(
+        percent >= 84 && extended * 2 >= seen.requests,
+        "{percent} %, {extended} of {} requests extend the one before, {} tokens on average",
+        seen.requests,
+        seen.tokens / u64::from(seen.requests),
+    );
+}
+
+#[tokio::test]
 async fn a_long_turn_goes_on_with_its_recaps_after_each_crash() {
-    let refused = play(200, 9).await;
+    let refused = play(200, 9, &short_lines()).await.refused;
     assert!(
         (1..=3).contains(&refused),
         "{refused} requests were refused"

@@ -8,6 +8,7 @@ use holon_domain::model::{
 };
 use holon_domain::provider::{LearnedLimits, PolicySource};
 use holon_domain::tool_set::ToolSet;
+use holon_domain::web::WebTools;
 use holon_testkit::ports::{calls, failure, says};
 use serde_json::json;
 
@@ -105,7 +106,8 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
     }));
     let second = house.model.next().await;
     // The window is small, so the arguments are not described.
-    let brief = holon_tools::offered_briefly(ProfilePreset::PublicNamed, false);
+    let brief =
+        holon_tools::offered_briefly(ProfilePreset::PublicNamed, false, WebTools::default());
     assert!(
         second.request.tools.is_shared_with(&brief),
         "the tools are emitted once"

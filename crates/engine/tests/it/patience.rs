@@ -92,7 +92,7 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
         house.clock.advance(limits::ATTENDED_PATIENCE_MS);
         offline(&house).await;
     });
-    let response = outcome.await.expect("an answer");
+    let response = Box::pin(outcome).await.expect("an answer");
     assert_eq!(response.final_status, RunStatus::Waiting);
     assert_eq!(
         response.waiting_reason,

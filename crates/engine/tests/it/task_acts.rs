@@ -1,16 +1,58 @@
-//! What an operator does to a task: stop it, write to it, look at its output.
+//! What an operator does to a task: start it, stop it, write to it, look at its output.
 
 use crate::house::{House, agent, at_rest, events};
 use crate::talk::{with_task, with_task_of};
 use holon_core::Rejection;
 use holon_domain::TaskId;
+use holon_domain::authority::TrustLevel;
 use holon_domain::event::Event;
-use holon_domain::intent::TaskOutput;
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, TaskOutput};
 use holon_domain::limits::TASK_STOP_GRACE_MS;
-use holon_domain::task::TaskStatus;
+use holon_domain::task::{NewCommandTask, TaskStatus};
 use holon_engine::request::TaskInputOrder;
 use holon_engine::{EntryFilter, Error};
+use holon_testkit::ports::says;
 use serde_json::json;
+
+fn build(cmd: &str) -> NewCommandTask {
+    NewCommandTask {
+        command: ExecCommand {
+            cmd: cmd.to_owned(),
+            workdir: None,
+            shell: None,
+            login: false,
+            tty: false,
+            accepts_input: false,
+            duplicate_policy: DuplicatePolicy::StartNew,
+            yield_time_ms: 0,
+            max_output_tokens: None,
+        },
+        summary: None,
+        trust: TrustLevel::TrustedOperator,
+    }
+}
+
+#[tokio::test]
+async fn an_operator_starts_a_command_whose_end_opens_a_turn() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let (control, main) = (host.control(), agent("main"));
+    let told = control.start_task(&main, build("make")).await.unwrap();
+    assert_eq!(told.status, TaskStatus::Queued);
+    let command = house.commands.next().await;
+    assert_eq!(command.task_id(), told.task_id);
+    house.task_is("main", TaskStatus::Running).await;
+    command.watched().await;
+    assert!(house.model.is_quiet().await, "no model is asked");
+    command.ends("built");
+    house.task_is("main", TaskStatus::Completed).await;
+    house.model.next().await.answer(says("I have read it"));
+    at_rest(&host, "main").await;
+    house.is_sound("main").await;
+    control.stop_agent(&main).await.unwrap();
+    let refused = control.start_task(&main, build("make")).await.unwrap_err();
+    assert_eq!(refused.code(), "agent_stopped");
+}
 
 #[tokio::test]
 async fn an_operator_stops_a_task_and_the_second_time_kills_it() {

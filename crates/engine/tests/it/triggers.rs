@@ -5,10 +5,14 @@ use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::KEPT_REPLY_MS;
+use holon_domain::message::{
+    AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
+};
 use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, CapabilityKey, DeliveryContent,
     DeliveryMode, TriggerRecord,
 };
+use holon_engine::request::Ingress;
 use holon_engine::{Conduct, Error, Host, Rejection};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
@@ -264,6 +268,44 @@ async fn an_agent_that_takes_the_name_of_another_does_not_answer_to_its_token() 
 }
 
 #[tokio::test]
+async fn an_agent_that_takes_the_name_of_another_gets_the_webhooks_that_the_other_had() {
+    let house = House::new();
+    let host = start(&house).await;
+    let send = async |id: &'static str| {
+        let ingress = Ingress {
+            kind: MessageKind::WebhookEvent,
+            origin: Origin::Webhook {
+                source: "generic".to_owned(),
+                event_type: None,
+            },
+            ..Ingress::operator_prompt(
+                "news".to_owned(),
+                Priority::Normal,
+                DeliverySurface::HttpWebhook,
+                AdmissionContext::PublicUnauthenticated,
+            )
+        };
+        let control = host.control();
+        let marks = [("id", id)];
+        let main = agent("main");
+        let sent = control.deliver_webhook(&main, &marks, ingress);
+        sent.await.expect("is admitted").message_id
+    };
+    let first = send("z1").await;
+    assert_eq!(send("z1").await, first, "a repetition");
+    house.model.next().await.answer(says("seen"));
+    at_rest(&host, "main").await;
+    host.control().remove_agent(&agent("main")).await.unwrap();
+    house.is_gone(&agent("main")).await;
+    create(&host, "main").await;
+    let second = send("z1").await;
+    assert_ne!(second, first);
+    house.model.next().await.answer(says("seen as well"));
+    at_rest(&host, "main").await;
+    assert_eq!(send("z1").await, second);
+}
+
+#[tokio::test]
 async fn a_private_agent_is_reached_by_its_own_token_and_by_nothing_else() {
     let house = House::new();
     let host = house.start_as(conduct()).await;
@@ -316,6 +358,36 @@ async fn a_token_in_what_a_sender_says_about_a_delivery_is_not_stored() {
         assert_eq!(first.expect("is taken"), again.expect("is known"));
         host.shut_down().await.unwrap();
         assert!(!house.files_hold(token.get(32..).unwrap()), "{mode:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_in_an_opaque_body_is_concealed_before_it_is_encoded() {
+    for padding in 0..3 {
+        let house = House::new();
+        let host = start(&house).await;
+        let token = token(&host, DeliveryMode::WakeHint).await;
+        let control = host.control();
+        let trigger = control.find_capability(&token).await.unwrap().unwrap();
+        let mut payload = vec![0xff; padding];
+        payload.extend(token.bytes());
+        let kind = || Some("application/octet-stream".to_owned());
+        let content = DeliveryContent::of(kind(), &payload);
+        let Body::Json { value } = &content.body else {
+            panic!("{content:?}");
+        };
+        let encoded = value["body_base64"].as_str().unwrap().to_owned();
+        let secret_part = encoded.get(44..64).expect("a long token").to_owned();
+        let sent = CallbackDelivery {
+            content,
+            ..delivery(&trigger, None, "")
+        };
+        control
+            .deliver_callback(&agent("main"), sent)
+            .await
+            .unwrap();
+        host.shut_down().await.unwrap();
+        assert!(!house.files_hold(&secret_part), "padding {padding}");
     }
 }
 

@@ -20,13 +20,13 @@ fn model(text: &str) -> ModelRef {
     ModelRef::parse(text).expect("a model")
 }
 
-const fn exactly(tokens: u32) -> Option<StatedWindow> {
+pub(crate) const fn exactly(tokens: u32) -> Option<StatedWindow> {
     Some(StatedWindow::Exactly(tokens))
 }
 
 /// The house's model behind a server that states a context window.
 #[derive(Debug)]
-struct StatingModel {
+pub(crate) struct StatingModel {
     asked: Arc<ScriptedModel>,
     /// Absent if the server states nothing.
     window: Mutex<Option<StatedWindow>>,
@@ -88,7 +88,9 @@ impl ModelClient for StatingModel {
 }
 
 /// Starts a host whose one model has an assumed window, with a server that states this one, and creates `main`.
-async fn stating_house(window: Option<StatedWindow>) -> (House, Arc<StatingModel>, Host) {
+pub(crate) async fn stating_house(
+    window: Option<StatedWindow>,
+) -> (House, Arc<StatingModel>, Host) {
     let house = House::asking(ModelChain::only(model("local/unknown")));
     let stating = StatingModel::new(&house, window);
     let host = house
@@ -276,5 +278,33 @@ async fn a_refused_request_is_made_smaller_and_is_never_sent_again_as_it_was() {
                 assert!(told[0].text.contains("larger window"), "{}", told[0].text);
             }
         }
+    }
+}
+
+#[tokio::test]
+async fn a_turn_goes_on_after_a_refusal() {
+    for window in [4_096, 8_192, 16_384] {
+        let (house, _stating, host) = stating_house(exactly(window)).await;
+        prompt(&host, "main", "Read the notes.").await;
+        // The provider takes less than it stated: from the fourth round on no request as large as that round's first.
+        let (mut limit, mut rounds, mut refusals) = (u64::MAX, 0, 0);
+        while rounds < 12 {
+            let call = house.model.next().await;
+            let tokens = call.request.estimated_tokens();
+            if tokens >= limit || (rounds == 3 && limit == u64::MAX) {
+                (limit, refusals) = (limit.min(tokens), refusals + 1);
+                assert!(refusals <= 3, "{window}: {refusals} in round {rounds}");
+                call.answer(too_long());
+                continue;
+            }
+            rounds += 1;
+            call.answer(calls(&[("ExecCommand", json!({ "cmd": "cat notes" }))]));
+            let printed = "a line of the notes\n".repeat(250);
+            house.commands.next().await.ends(&printed);
+        }
+        house.model.next().await.answer(says("read"));
+        let told = briefs(&host, "main", 1).await;
+        assert_eq!(told[0].text, "read", "{window}");
+        assert!(refusals > 0, "{window}");
     }
 }

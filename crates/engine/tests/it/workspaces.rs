@@ -1,6 +1,7 @@
 //! Workspaces: selected by the shell, entered by the commit of the call, and found again after a crash.
 
 use crate::house::{House, agent, briefs, prompt};
+use crate::keys::key;
 use holon_domain::workspace::{UseMode, UseWorkspace, WorkspaceSelector};
 use holon_engine::request::{CreateAgent, HomeChoice, WorkspaceChoice};
 use holon_testkit::ports::{calls, says};
@@ -157,4 +158,38 @@ async fn a_release_that_cannot_be_written_is_an_error_of_the_stop_and_nothing_is
     control.stop_agent(&main).await.expect("stops");
     let read = house.readers().read(|reader| reader.occupants("/p"));
     assert_eq!(read.await.expect("a read"), []);
+}
+
+#[tokio::test]
+async fn a_repeated_request_asks_for_the_worktree_of_the_first_also_after_a_crash() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let isolated = || UseWorkspace {
+        selector: WorkspaceSelector::Path("/p".to_owned()),
+        mode: UseMode::Isolated,
+        cwd: None,
+        isolation_label: None,
+    };
+    let keyed = |host: &holon_engine::Host, name: &str| host.control().for_request(key(name, "a"));
+    let first = keyed(&host, "k")
+        .use_workspace(&agent("main"), isolated())
+        .await;
+    let first = first.expect("a workspace");
+    let after = house.after_crash();
+    let host = after.start().await;
+    let again = keyed(&host, "k")
+        .use_workspace(&agent("main"), isolated())
+        .await;
+    assert_eq!(again.expect("a workspace").entry, first.entry);
+    let other = keyed(&host, "other")
+        .use_workspace(&agent("main"), isolated())
+        .await;
+    assert_ne!(other.expect("a workspace").entry, first.entry);
+    let orders = house.workspaces.orders();
+    let keys: std::collections::BTreeSet<_> = orders
+        .iter()
+        .chain(&after.workspaces.orders())
+        .map(|order| order.request_key.clone())
+        .collect();
+    assert_eq!(keys.len(), 2, "{keys:?}");
 }

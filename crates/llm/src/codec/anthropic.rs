@@ -179,10 +179,21 @@ fn piece(piece: &ReplyPart<'_>) -> Option<Value> {
 }
 
 fn result(answer: &CallResult<'_>) -> Value {
+    let content = match answer.image {
+        None => json!(answer.content),
+        Some(image) => {
+            let source = json!({
+                "type": "base64",
+                "media_type": image.media_type,
+                "data": image.data,
+            });
+            json!([text(answer.content), {"type": "image", "source": source}])
+        }
+    };
     let mut block = json!({
         "type": "tool_result",
         "tool_use_id": answer.id,
-        "content": answer.content,
+        "content": content,
     });
     if answer.is_error {
         block["is_error"] = Value::Bool(true);

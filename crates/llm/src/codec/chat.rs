@@ -64,6 +64,7 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
                 for answer in &answered {
                     messages.result(answer);
                 }
+                messages.images(&answered);
             }
             Step::User(words) => messages.user(&words),
         }
@@ -120,6 +121,24 @@ impl Messages {
         self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked_content()}));
     }
 
+    /// Sends the images of results as a message of the user: a result of this protocol holds text only.
+    fn images(&mut self, answered: &[CallResult<'_>]) {
+        let mut parts = Vec::new();
+        for answer in answered {
+            let Some(image) = answer.image else { continue };
+            let words = format!("Image of the result of {}:", answer.name);
+            parts.push(json!({"type": "text", "text": words}));
+            parts.push(json!({"type": "image_url", "image_url": {"url": image.data_url()}}));
+        }
+        if parts.is_empty() {
+            return;
+        }
+        if let Some(filler) = self.dialect.between_tool_and_user() {
+            self.push(json!({"role": "assistant", "content": filler}));
+        }
+        self.push(json!({"role": "user", "content": parts}));
+    }
+
     /// Appends a paragraph to the content of the last message.
     fn append(&mut self, words: &str) {
         if let Some(content) = self
@@ -127,6 +146,10 @@ impl Messages {
             .last_mut()
             .and_then(|last| last.get_mut("content"))
         {
+            if let Value::Array(parts) = content {
+                parts.push(json!({"type": "text", "text": words}));
+                return;
+            }
             let joined = match content.as_str() {
                 Some(before) => format!("{before}\n\n{words}"),
                 None => words.to_owned(),

@@ -14,6 +14,7 @@ pub(crate) use wire::object;
 
 use holon_domain::CallId;
 use holon_domain::block::{Block, calls_of};
+use holon_domain::image::ShownImage;
 use holon_domain::model::{ConversationItem, ModelRef, PromptBlock};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -74,6 +75,16 @@ pub(crate) struct CallResult<'a> {
     /// A text that is never empty.
     pub(crate) content: &'a str,
     pub(crate) is_error: bool,
+    /// Image that the call viewed.
+    pub(crate) image: Option<&'a ShownImage>,
+}
+
+/// Recorded result of a call.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Recorded<'a> {
+    content: &'a str,
+    is_error: bool,
+    image: Option<&'a ShownImage>,
 }
 
 impl CallResult<'_> {
@@ -127,7 +138,7 @@ pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) 
 
 /// Pairs results with calls: the first result of an id belongs to its first call, the second to its second.
 struct Results<'a> {
-    waiting: HashMap<&'a CallId, std::vec::IntoIter<(&'a str, bool)>>,
+    waiting: HashMap<&'a CallId, std::vec::IntoIter<Recorded<'a>>>,
     stray: Vec<usize>,
 }
 
@@ -141,19 +152,25 @@ impl<'a> Results<'a> {
                 }
             }
         }
-        let mut found: HashMap<&CallId, Vec<(&str, bool)>> = HashMap::new();
+        let mut found: HashMap<&CallId, Vec<Recorded<'_>>> = HashMap::new();
         let mut stray = Vec::new();
         for (index, item) in conversation.iter().enumerate() {
             if let ConversationItem::ToolResult {
                 call_id,
                 content,
                 is_error,
+                image,
             } = item
             {
+                let result = Recorded {
+                    content,
+                    is_error: *is_error,
+                    image: image.as_ref(),
+                };
                 let of_call = found.entry(call_id).or_default();
                 if of_call.len() < calls.get(call_id).copied().unwrap_or_default() {
-                    of_call.push((content, *is_error));
-                } else if !of_call.contains(&(content, *is_error)) {
+                    of_call.push(result);
+                } else if !of_call.contains(&result) {
                     stray.push(index);
                 }
             }
@@ -169,11 +186,18 @@ impl<'a> Results<'a> {
         self.stray.binary_search(&index).is_ok()
     }
 
-    fn take(&mut self, call: &CallId) -> (&'a str, bool) {
+    fn take(&mut self, call: &CallId) -> Recorded<'a> {
         match self.waiting.get_mut(call).and_then(Iterator::next) {
-            Some((content, is_error)) if is_blank(content) => (EMPTY_RESULT, is_error),
+            Some(result) if is_blank(result.content) => Recorded {
+                content: EMPTY_RESULT,
+                ..result
+            },
             Some(result) => result,
-            None => (NO_RESULT, true),
+            None => Recorded {
+                content: NO_RESULT,
+                is_error: true,
+                image: None,
+            },
         }
     }
 }
@@ -197,7 +221,7 @@ fn assistant<'a>(
             Block::ToolCall(call) => {
                 let id = ids.of(call);
                 let name = wire::name(&call.name);
-                let (content, is_error) = results.take(&call.id);
+                let result = results.take(&call.id);
                 parts.push(ReplyPart::Call {
                     id: id.clone(),
                     name: name.clone(),
@@ -206,8 +230,9 @@ fn assistant<'a>(
                 answered.push(CallResult {
                     id,
                     name,
-                    content,
-                    is_error,
+                    content: result.content,
+                    is_error: result.is_error,
+                    image: result.image,
                 });
             }
         }

@@ -187,6 +187,7 @@ pub(super) fn result(id: &str, content: &str) -> ConversationItem {
         call_id: CallId::from_stored(id),
         content: content.to_owned(),
         is_error: false,
+        image: None,
     }
 }
 
@@ -196,6 +197,7 @@ pub(super) fn failure(id: &str, content: &str) -> ConversationItem {
         call_id: CallId::from_stored(id),
         content: content.to_owned(),
         is_error: true,
+        image: None,
     }
 }
 

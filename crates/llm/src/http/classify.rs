@@ -64,6 +64,8 @@ pub(super) struct Verdict {
     /// Wait before a retry, in milliseconds.
     pub(super) wait_ms: Option<u64>,
     pub(super) learned: Option<LearnedLimits>,
+    /// True if a refusal for length is about the prompt and the answer together.
+    pub(super) counts_answer: bool,
 }
 
 impl Verdict {
@@ -72,6 +74,7 @@ impl Verdict {
             kind,
             wait_ms: None,
             learned: None,
+            counts_answer: false,
         }
     }
 }
@@ -140,13 +143,17 @@ fn bad_request(headers: &HeaderMap, error_body: &ErrorBody) -> Verdict {
 }
 
 fn too_large(size: Size) -> Verdict {
-    let (kind, learned) = match size {
-        Size::Prompt { window } => (
+    let (kind, learned, counts_answer) = match size {
+        Size::Prompt {
+            window,
+            counts_answer,
+        } => (
             Kind::ContextLengthExceeded,
             LearnedLimits {
                 context_window_tokens: window,
                 ..LearnedLimits::default()
             },
+            counts_answer,
         ),
         Size::Output { most, window } => (
             Kind::InvalidRequest,
@@ -155,9 +162,11 @@ fn too_large(size: Size) -> Verdict {
                 max_output_tokens: Some(most),
                 ..LearnedLimits::default()
             },
+            true,
         ),
     };
     Verdict {
+        counts_answer,
         learned: (learned != LearnedLimits::default()).then_some(learned),
         ..Verdict::of(kind)
     }

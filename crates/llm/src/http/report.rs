@@ -293,6 +293,7 @@ impl ErrorContext<'_> {
             retry_after_ms: verdict.wait_ms,
             usage: None,
             learned: verdict.learned,
+            counts_answer: verdict.counts_answer,
             diagnostics: Some(Box::new(TransportDiagnostics {
                 stage: stage.as_str().to_owned(),
                 provider: Some(self.provider.id.clone()),
@@ -334,6 +335,7 @@ const fn kind(kind: Kind) -> Verdict {
         kind,
         wait_ms: None,
         learned: None,
+        counts_answer: false,
     }
 }
 

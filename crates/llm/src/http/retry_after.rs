@@ -4,6 +4,7 @@
 //! `Date` they are ignored. A wait is never longer than `PROVIDER_WAIT_MAX_MS`.
 
 use super::error_body::ErrorBody;
+use holon_domain::Timestamp;
 use holon_domain::limits::PROVIDER_WAIT_MAX_MS;
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use serde_json::Value;
@@ -166,8 +167,8 @@ fn millis_until(written: &str, now: Option<i64>) -> Option<u64> {
 /// Parses a point in time, in milliseconds since the epoch.
 fn parse_moment(written: &str) -> Option<i64> {
     let stamp = written.parse::<jiff::Timestamp>().ok();
-    let at = stamp.or_else(|| Some(jiff::fmt::rfc2822::parse(written).ok()?.timestamp()))?;
-    Some(at.as_millisecond())
+    let stamp = stamp.map(jiff::Timestamp::as_millisecond);
+    stamp.or_else(|| Some(Timestamp::from_http_date(written)?.as_millis()))
 }
 
 /// Parses consecutive numbers with units: `6m0s`, `1.5s`, `20ms`.

@@ -90,6 +90,8 @@ pub(super) enum Size {
     Prompt {
         /// Tokens; absent if the message does not state it.
         window: Option<u32>,
+        /// True if the answer that was asked for is counted with the prompt, and the prompt alone may fit.
+        counts_answer: bool,
     },
     /// The prompt fits, and the requested length of the answer is too large.
     Output {
@@ -110,7 +112,10 @@ pub(super) fn size(error_body: &ErrorBody) -> Option<Size> {
         return None;
     }
     let Some(window) = window(error_body) else {
-        return Some(Size::Prompt { window: None });
+        return Some(Size::Prompt {
+            window: None,
+            counts_answer: false,
+        });
     };
     let prompt = first_number(words, PROMPT_AFTER, number_after)
         .or_else(|| first_number(words, PROMPT_BEFORE, number_before));
@@ -118,7 +123,8 @@ pub(super) fn size(error_body: &ErrorBody) -> Option<Size> {
     // room left this time, because it is stored permanently.
     let share = (window / 4).max(PROVIDER_LEARNED_MIN_TOKENS);
     let leaves_room = prompt.is_some_and(|prompt| prompt <= u64::from(window - share));
-    Some(if leaves_room && error_body.mentions(OUTPUT_ASKED) {
+    let counts_answer = error_body.mentions(OUTPUT_ASKED);
+    Some(if leaves_room && counts_answer {
         Size::Output {
             most: share,
             window: Some(window),
@@ -126,6 +132,7 @@ pub(super) fn size(error_body: &ErrorBody) -> Option<Size> {
     } else {
         Size::Prompt {
             window: Some(window),
+            counts_answer: counts_answer && prompt.is_none_or(|prompt| prompt <= u64::from(window)),
         }
     })
 }

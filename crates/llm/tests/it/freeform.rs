@@ -46,6 +46,7 @@ fn going_on(mut request: ModelRequest, reply: &ModelReply) -> ModelRequest {
         call_id: call.id.clone(),
         content: "written".to_owned(),
         is_error: false,
+        image: None,
     });
     let results: Vec<ConversationItem> = results.collect();
     request.conversation.push(ConversationItem::Assistant {

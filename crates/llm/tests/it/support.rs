@@ -153,5 +153,6 @@ pub(crate) fn result(content: &str) -> ConversationItem {
         call_id: CallId::from_stored("call_1"),
         content: content.to_owned(),
         is_error: false,
+        image: None,
     }
 }

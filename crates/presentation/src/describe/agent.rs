@@ -9,6 +9,7 @@ use holon_domain::event::{
     AgentCreated, AgentModelOverrideSet, BriefCreated, ClosureDecided, ContinuationResolved,
     ControlApplied, Event, ModelLimitLearned, SystemTickSuppressed,
 };
+use holon_domain::text;
 use serde_json::Value;
 
 pub(super) fn describe(event: &Event) -> Option<Description> {
@@ -183,10 +184,24 @@ fn control_applied(e: &ControlApplied) -> Description {
     let applied = Description::outcome(title)
         .with("before", words(e.previous))
         .with("after", words(e.next));
-    match &e.aborted_run_id {
-        Some(run) => applied.body("its run was aborted").with("run", run),
-        None => applied,
+    let counted = [(e.cancelled_timers, "timer"), (e.cancelled_waits, "wait")];
+    let mut ended: Vec<String> = counted
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| {
+            let verb = if count == 1 { "was" } else { "were" };
+            let named = text::pluralize(u64::from(count), name);
+            format!("{named} {verb} cancelled")
+        })
+        .collect();
+    if e.aborted_run_id.is_some() {
+        ended.insert(0, "its run was aborted".to_owned());
     }
+    let applied = match ended.is_empty() {
+        true => applied,
+        false => applied.body(ended.join("; ")),
+    };
+    applied.with_some("run", e.aborted_run_id.as_ref())
 }
 
 fn tick_suppressed(e: &SystemTickSuppressed) -> Description {

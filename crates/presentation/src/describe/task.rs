@@ -3,7 +3,10 @@
 use super::{Description, Merge, id_text, words};
 use crate::item::Reference;
 use holon_domain::TaskId;
-use holon_domain::event::{Event, TaskCreated, TaskResultReceived, TaskStatusUpdated};
+use holon_domain::agent::Visibility;
+use holon_domain::event::{
+    Event, TaskChildSpawned, TaskCreated, TaskResultReceived, TaskStatusUpdated,
+};
 use holon_domain::task::{TaskKind, TaskStatus};
 
 pub(super) fn describe(event: &Event) -> Option<Description> {
@@ -11,6 +14,32 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
         Event::TaskCreated(e) => created(e),
         Event::TaskStatusUpdated(e) => updated(e),
         Event::TaskResultReceived(e) => result_received(e),
+        Event::TaskChildSpawned(e) => child_spawned(e),
+        Event::SupervisedChildTaskMonitorReattached(e) => {
+            let found = Description::detail("Child agent goes on after a restart");
+            about(found.body(e.child_agent_id.as_str()), &e.task_id)
+        }
+        Event::TaskInputDelivered(e) => {
+            let size = format!("{} bytes", e.bytes_written);
+            let written = Description::step("Wrote to a child agent").body(size);
+            about(written, &e.task_id).with_some("child", e.child_agent_id.as_ref())
+        }
+        Event::WorkItemDelegationCreated(e) => {
+            let given = Description::detail("Work delegated").body(e.child_agent_id.as_str());
+            about(given, &e.supervision_task_id)
+                .with("delegation", &e.delegation_id)
+                .with_some("work item", e.parent_work_item_id.as_ref())
+        }
+        Event::WorkItemDelegationCompleted(e) => {
+            let told = e.result_summary.clone().unwrap_or_default();
+            let title = format!("Delegated work {}", words(e.state));
+            about(
+                Description::detail(title).body(told),
+                &e.supervision_task_id,
+            )
+            .with("delegation", &e.delegation_id)
+            .with_some("work item", e.parent_work_item_id.as_ref())
+        }
         _ => return None,
     })
 }
@@ -36,6 +65,18 @@ fn created(e: &TaskCreated) -> Description {
     let what = e.summary.clone().unwrap_or_else(|| e.task_id.to_string());
     let started = Description::step(format!("{} started", kind_words(e.kind))).body(what);
     about(started, &e.task_id)
+}
+
+fn child_spawned(e: &TaskChildSpawned) -> Description {
+    let made = match e.visibility {
+        Visibility::Private => Description::detail("Child agent made"),
+        Visibility::Public => Description::outcome("Agent made"),
+    };
+    let made = made.body(e.child_agent_id.as_str());
+    match &e.task_id {
+        Some(task_id) => about(made, task_id),
+        None => made,
+    }
 }
 
 fn updated(e: &TaskStatusUpdated) -> Description {

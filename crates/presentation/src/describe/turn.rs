@@ -43,7 +43,10 @@ fn resumed(e: &TurnResumed) -> Description {
 }
 
 fn suspended(e: &TurnSuspended) -> Description {
-    let why = format!("{} ({})", words(e.failure_kind), e.error);
+    let why = match e.failure_kind {
+        Some(kind) => format!("{} ({})", words(kind), e.error),
+        None => e.error.clone(),
+    };
     let suspended = match e.until {
         Some(until) => Description::outcome("Waiting for a model")
             .body(format!("no model answers; asking again at {until}: {why}")),
@@ -65,6 +68,7 @@ fn suspension_ended(e: &TurnSuspensionEnded) -> Description {
         | SuspensionEnd::Start
         | SuspensionEnd::HostStart
         | SuspensionEnd::ModelChange
+        | SuspensionEnd::BudgetChanged
         | SuspensionEnd::CredentialRenewed => Description::outcome("Asking the models again"),
     };
     ended.body(words(e.by)).with("turn", e.turn_index)

@@ -1,8 +1,8 @@
 //! Decides which rounds of a long turn give way to a recap.
 //!
 //! Nothing is folded below the soft limit. Above it, the oldest rounds are folded until the conversation is down to the
-//! target, so that the next rounds extend the request and a provider's cache stays valid. If that is not enough, fewer
-//! rounds stay as they were, and then the results in them are shortened. The newest round is folded only if it exceeds
+//! target, so that the next rounds extend the request and a provider's cache stays valid. If that is not enough, only the
+//! newest round stays as it was, and if the conversation does not fit then, its results are shortened. The newest round is folded only if it exceeds
 //! the room with results of one line. Operator messages do not count: the limits are shares of the room that they leave,
 //! and folding cannot make them shorter.
 
@@ -25,6 +25,8 @@ const ANSWER_SHARE: usize = 8;
 /// Distance of the soft limit from the room, as a divisor: about the size of a reminder in a small room. The target lies
 /// far below the limit, so that several rounds extend the request before the next fold.
 const SOFT_DISTANCE: usize = 12;
+/// Part of the room that recaps may take, as a divisor. The newest round and several that follow must fit beside them.
+const RECAP_SHARE: usize = 6;
 /// Smallest room for recaps, in estimated tokens, and the smallest after a refusal.
 const MIN_RECAP_TOKENS: usize = 256;
 const MIN_REFUSED_RECAP_TOKENS: usize = 64;
@@ -54,7 +56,6 @@ struct Limits {
 impl Limits {
     fn of(room: usize, pinned: usize, is_refused: bool) -> Self {
         let room = room.saturating_sub(pinned).max(room / LEAST_LOOSE_SHARE);
-        let quarter = room / 4;
         let (least_recaps, newest) = if is_refused {
             (MIN_REFUSED_RECAP_TOKENS, room)
         } else {
@@ -64,7 +65,7 @@ impl Limits {
             room,
             soft: room - room / SOFT_DISTANCE,
             target: room / 8 * 3,
-            recaps: quarter.max(least_recaps),
+            recaps: (room / RECAP_SHARE).max(least_recaps),
             item: RecapRoom::item_share(room),
             newest,
             is_refused,
@@ -133,8 +134,10 @@ pub(super) fn fold<'a>(
     }
     let notes = recap::notes(input, &spans);
     let plans = EXACT_ROUNDS.map(|exact| folded(input, &recaps, &spans, &notes, exact, limits));
+    // A fold that stays above the target leaves room for few rounds until the next one, and only rounds between two folds
+    // extend the request before.
     let fitting = plans.into_iter().reduce(|wide, narrow| {
-        if wide.tokens <= limits.room {
+        if wide.tokens <= limits.target {
             wide
         } else {
             narrow

@@ -5,7 +5,7 @@
 //! not change it and a provider's cache stays valid.
 
 use super::ConversationInput;
-use crate::{instructions, skills};
+use crate::{entered, instructions, skills};
 use holon_domain::log::LogEntry;
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
@@ -84,5 +84,11 @@ fn shorten(whole: &str, tokens: usize) -> String {
         Some(at) => whole.get(..at).unwrap_or(whole).trim_end(),
         None => whole,
     };
-    instructions::shorten_rendered(files, tokens)
+    let short = instructions::shorten_rendered(files, tokens);
+    // One line may stand for the files; that those of the workspace before do not count is told in any case.
+    let is_lost = files.contains(entered::LEFT) && !short.contains(entered::LEFT);
+    let left = is_lost.then_some(entered::LEFT);
+    let parts = left.into_iter().chain(Some(short.as_str()));
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }

@@ -1,8 +1,9 @@
 //! Decides which queued messages join a running turn.
 //!
 //! An operator message that joined is shown whole until the turn ends, so a long one would leave the turn no room to
-//! work. It gets a turn of its own instead, in which it is the current input. Short messages have a reserve, and the
-//! newest few of them have one more, so that many remarks do not keep an order to stop from being heard.
+//! work. It gets a turn of its own instead, in which it is the current input. Short messages have a reserve; the newest
+//! few of them and the newest longer one have one more, so that many remarks do not keep an order to stop from being
+//! heard.
 
 use crate::context::interjection_text;
 use holon_domain::log::LogEntry;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 /// Largest message that joins, as a divisor of the conversation's room.
 const ONE_SHARE: usize = 4;
-/// Size up to which a message joins in any room, in estimated tokens.
+/// Size up to which a message joins in any room, and up to which the newest one has a seat, in estimated tokens.
 const ONE_TOKENS: usize = 512;
 /// Largest short message, in estimated tokens with its label.
 const SHORT_TOKENS: usize = 192;
@@ -24,7 +25,7 @@ const ANY: (usize, usize) = (2, 2_048);
 const SHORT: (usize, usize) = (3, 2_560);
 const NEWEST: (usize, usize) = (4, 3_072);
 
-/// Number of the newest short messages that have this reserve in one request: a remark may follow an order to stop.
+/// Number of the newest messages that have this reserve in one request: a remark may follow an order to stop.
 const NEWEST_SEATS: usize = 4;
 
 /// Queued messages, by what becomes of them.
@@ -49,17 +50,20 @@ pub fn split_by_size(
     let mut taken: usize = joined.map(pinned_tokens).sum();
     let sizes = queued.iter().map(|entry| pinned_tokens(&entry.envelope));
     let sizes: Vec<usize> = sizes.collect();
-    // The newest short messages are seated first, so that older remarks of the same moment do not take their place.
-    let short = sizes.iter().enumerate().rev();
-    let short = short.filter(|(_, tokens)| is_short(**tokens));
-    let seated: Vec<usize> = short
-        .take(NEWEST_SEATS)
-        .map_while(|(place, tokens)| {
-            taken += tokens;
-            (taken <= most(NEWEST, room_tokens)).then_some(place)
-        })
-        .collect();
     let one = (room_tokens / ONE_SHARE).max(ONE_TOKENS);
+    // The newest messages are seated first, so that older remarks of the same moment do not take their place.
+    let is_longer = |tokens: &usize| *tokens > SHORT_TOKENS && *tokens <= ONE_TOKENS;
+    let newest_longer = sizes.iter().rposition(is_longer);
+    let newest_first = sizes.iter().enumerate().rev();
+    let may_sit =
+        |(place, tokens): &(usize, &usize)| is_short(**tokens) || Some(*place) == newest_longer;
+    let mut seated: Vec<usize> = Vec::new();
+    for (place, tokens) in newest_first.filter(may_sit).take(NEWEST_SEATS) {
+        if taken + tokens <= most(NEWEST, room_tokens) {
+            taken += tokens;
+            seated.push(place);
+        }
+    }
     let places = queued.into_iter().zip(sizes).enumerate();
     let mut joining = Joining::default();
     for (place, (entry, tokens)) in places {

@@ -45,6 +45,7 @@ pub fn explain(
                     call_id: call_id.clone(),
                     content: receipt(envelope),
                     is_error: envelope.error().is_some(),
+                    image: None,
                 };
                 shown.add(*number, &item);
             }

@@ -208,6 +208,7 @@ pub(crate) fn task(n: u32, seconds: i64, summary: &str) -> TaskListEntry {
         updated_at: at(seconds),
         wait_policy: WaitPolicy::Background,
         command: None,
+        child_agent_id: None,
     }
 }
 

@@ -1,12 +1,13 @@
 //! Instruction files in a frame: order, rank, enclosure and bounds.
 
-use crate::fixture::Scene;
+use crate::fixture::{Scene, kept};
 use holon_domain::guidance::{
     Guidance, InstructionContent, InstructionFile, InstructionKind, InstructionRefusal,
     InstructionScope, InstructionSource, Instructions,
 };
+use holon_domain::prompt_plan::{BlockOutcome, BlockSource, CutReason};
 use holon_domain::text::estimate_tokens;
-use holon_prompt::hash;
+use holon_prompt::{explain, hash, rebuild};
 
 fn file(scope: InstructionScope, path: &str, content: InstructionContent) -> InstructionFile {
     InstructionFile {
@@ -189,13 +190,68 @@ fn long_files_keep_their_ends_when_the_window_does_not_hold_them_and_short_ones_
 }
 
 #[test]
-fn no_budget_leaves_the_sources_only() {
+fn no_budget_leaves_the_files_out_and_the_plan_says_so() {
     let mut scene = long();
     scene.budget_tokens = 0;
-    let shown = scene.built().agent_scoped;
-    assert!(shown.contains("source: /h/AGENTS.md") && shown.contains("source: /p/AGENTS.md"));
+    let built = scene.built();
+    assert!(!built.agent_scoped.contains("AGENTS.md"), "{built:?}");
+    let cut = built
+        .cuts
+        .iter()
+        .find(|cut| cut.source == BlockSource::Instructions)
+        .expect("recorded");
+    assert_eq!((cut.to, cut.reason), (0, CutReason::OverWindow));
+    let part = explain(&scene.input(), None)
+        .into_iter()
+        .find(|part| part.decision.source == BlockSource::Instructions)
+        .expect("a decision");
+    let reason = CutReason::OverWindow;
+    assert_eq!(part.decision.outcome, BlockOutcome::Cut { reason });
+    assert!(part.decision.pinned && part.text.is_none());
+}
+
+#[test]
+fn files_are_shown_with_words_or_named_in_a_line_or_not_at_all() {
+    let mut scene = long();
+    let mut forms = [0, 0, 0];
+    for budget in (0..6_000).step_by(20) {
+        scene.budget_tokens = budget;
+        let built = scene.built();
+        let shown = &built.agent_scoped;
+        assert!(!shown.contains("Only the first 0 "), "{budget}: {shown}");
+        let enclosed = shown.matches("=== begin of ").count();
+        assert_eq!(
+            enclosed > 0,
+            shown.contains("# Instruction files"),
+            "{shown}"
+        );
+        let named = shown.contains("Instruction files not shown for lack of room; read them");
+        forms[if enclosed > 0 { 2 } else { usize::from(named) }] += 1;
+        let later = scene.input();
+        let again = rebuild(&later, kept(&built));
+        assert_eq!(again.frame.system_blocks, built.frame.system_blocks);
+    }
+    assert!(forms.iter().all(|count| *count > 0), "{forms:?}");
+}
+
+#[test]
+fn a_file_without_room_is_named_beside_those_that_are_shown() {
+    let mut scene = long();
+    let budgets = (1_500..8_000).step_by(20);
+    let (budget, shown) = budgets
+        .map(|budget| {
+            scene.budget_tokens = budget;
+            (budget, scene.built().agent_scoped)
+        })
+        .find(|(_, shown)| shown.contains("=== begin of ") && shown.contains("not shown for lack"))
+        .expect("a budget for one of the files");
+    let (_, named) = shown
+        .split_once("Instruction files not shown for lack of room; read them before you work: ")
+        .expect("a line");
     assert!(
-        !shown.contains("word word") && !shown.contains('漢'),
-        "{shown}"
+        named.starts_with("/h/AGENTS.md, /p/AGENTS.md."),
+        "{budget}: {named}"
     );
+    assert!(shown.contains("Write British English."), "{shown}");
+    assert!(!shown.contains("source: /h/AGENTS.md"), "{shown}");
 }

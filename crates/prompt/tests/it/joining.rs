@@ -52,6 +52,36 @@ fn the_newest_short_message_is_seated_before_older_ones_of_the_same_moment() {
 }
 
 #[test]
+fn a_long_order_to_stop_joins_after_many_remarks() {
+    let mut turn = Turn::new();
+    let stop = format!("Stop now. {}", "The wrong ledger is open. ".repeat(40));
+    for n in 1..=300 {
+        for entry in split(&turn, vec![remark(n)]).joining {
+            turn.join(entry.envelope);
+        }
+        let taken: usize = turn
+            .messages
+            .values()
+            .map(|message| text::estimate_tokens(&interjection_text(message)))
+            .sum();
+        if taken > ROOM * 3 / 4 - 200 {
+            break;
+        }
+    }
+    let order = |n: u32| queued(u64::from(n), operator(n, &stop));
+    let joined = |waiting| split(&turn, waiting).joining.len();
+    assert_eq!(joined(vec![remark(400), order(1_000)]), 2);
+    assert_eq!(
+        joined(vec![order(1_000), remark(1_001)]),
+        2,
+        "a remark may follow"
+    );
+    let Joining { joining, apart } = split(&turn, vec![order(1_000), order(1_001)]);
+    let seqs = |entries: &[QueueEntry]| entries.iter().map(|entry| entry.seq).collect::<Vec<_>>();
+    assert_eq!((seqs(&joining), seqs(&apart)), (vec![1_001], vec![1_000]));
+}
+
+#[test]
 fn an_order_is_heard_although_a_remark_follows_it_in_a_full_turn() {
     let mut turn = Turn::new();
     let words = "heed it ".repeat(40);

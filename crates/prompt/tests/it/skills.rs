@@ -54,6 +54,29 @@ fn a_description_cannot_leave_its_enclosure_or_hide_words() {
     assert!(list.contains("\\u{202e}\\u{e0041}"), "{list}");
 }
 
+#[test]
+fn a_catalogue_without_room_for_a_skill_is_a_line_or_left_out() {
+    let mut scene = Scene::new();
+    let path = "/srv/project/.agents/skills/review/SKILL.md".to_owned();
+    let words = "Reviews a change with great care. ".repeat(12);
+    let skill = SkillEntry::new(SkillScope::Workspace, "review", words, path);
+    scene.guidance.skills.discoverable_skills = vec![skill];
+    let mut forms = [0, 0, 0];
+    for budget in (500..8_000).step_by(50) {
+        scene.budget_tokens = budget;
+        let shown = scene.built().agent_scoped;
+        let has_rule = shown.contains("open its `SKILL.md`");
+        assert_eq!(
+            has_rule,
+            shown.contains("workspace:review"),
+            "{budget}: {shown}"
+        );
+        let is_named = shown.contains("1 more skill not listed for lack of room");
+        forms[if has_rule { 2 } else { usize::from(is_named) }] += 1;
+    }
+    assert!(forms.iter().all(|count| *count > 0), "{forms:?}");
+}
+
 proptest! {
     #[test]
     fn no_description_forges_a_marker(description in "(?s)[ -~\u{200b}\u{202e}\u{e0041}\n<>_]{0,60}(>>> ?skill_catalog)?.{0,20}") {

@@ -7,17 +7,17 @@ use super::operation::{
 use super::params::{CALLBACK_QUERY, SOURCE};
 use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, ArchiveAgentResponse,
-    AttachWorkspaceRequest, CallbackResponse, ClearModelRequest, CloneAgentRequest, ControlRequest,
-    ControlResponse, CreateAgentRequest, CreateDeliveryTargetRequest, CreateTimerRequest,
-    CreateTokenRequest, CreateTokenResponse, CreateTriggerRequest, CreateWorkItemRequest,
-    DebugPromptRequest, DeleteAgentResponse, DetachWorkspaceRequest, EmptyRequest, EnqueueRequest,
-    ExportAgentRequest, InstallSkillRequest, OperatorIngressRequest,
-    OperatorTransportBindingRequest, PromptRequest, RebuildMemoryRequest,
+    AttachWorkspaceRequest, BudgetView, CallbackResponse, ClearBudgetRequest, ClearBudgetResponse,
+    ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
+    CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
+    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
+    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, InstallSkillRequest,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, RebuildMemoryRequest,
     RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
-    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetModelRequest, SetWebhookRequest,
-    SkillChangeResponse, TaskInputRequest, TestDeliveryResponse, UninstallSkillRequest,
-    UpdateWorkItemRequest, UseWorkspaceRequest, WakeRequest, WakeResponse, WebhookResponse,
-    WorktreesRequest,
+    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
+    SetWebhookRequest, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
+    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
+    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
 };
 use schemars::JsonSchema;
 
@@ -145,6 +145,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/waits/{wait}/cancel",
         "Cancels an active wait.",
         schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act(
+        "/control/agents/{id}/tasks",
+        "Starts a command as a task of the agent, without a turn; its end reaches the agent as a message.",
+        schema_of::<StartTaskRequest>,
         Object,
     ),
     act(
@@ -294,6 +300,18 @@ pub(super) const ACTIONS: &[Operation] = &[
         "Revokes a named token.",
         schema_of::<EmptyRequest>,
         Typed(schema_of::<RevokeTokenResponse>),
+    ),
+    act(
+        "/control/budgets",
+        "Adds a budget or changes its limits. Turns that wait for it go on.",
+        schema_of::<SetBudgetRequest>,
+        Typed(schema_of::<BudgetView>),
+    ),
+    act(
+        "/control/budgets/clear",
+        "Removes a budget. Turns that wait for it go on.",
+        schema_of::<ClearBudgetRequest>,
+        Typed(schema_of::<ClearBudgetResponse>),
     ),
     act(
         "/control/delivery/targets",

@@ -170,6 +170,7 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             "name",
             json!({ "pattern": TOKEN_NAME }),
         ),
+        ("StartTaskRequest", "cmd", words()),
         ("CreateWorkItemRequest", "objective", objective.clone()),
         ("CreateWorkItemRequest", "todo_list", todos.clone()),
         ("UpdateWorkItemRequest", "objective", objective),

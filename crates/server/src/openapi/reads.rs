@@ -7,9 +7,11 @@ use super::operation::{
 use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
 };
-use holon_api::{Health, Readiness, Root, TokensResponse, WebhookResponse};
+use holon_api::{
+    BudgetsResponse, Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse,
+};
 use holon_domain::limits::{
-    MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
+    self, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
 };
 
 /// Query of a page of events.
@@ -20,6 +22,16 @@ const EVENT_PAGE: &[QueryParam] = &[
     words("order", &["asc", "desc"]),
     PROJECTION,
     EPOCH,
+];
+
+/// Query of a page of usage.
+const USAGE_PAGE: &[QueryParam] = &[
+    words("by", &["agent", "item", "day", "model"]),
+    text("agent"),
+    text("item"),
+    text("day"),
+    text("after"),
+    number("limit", 1, limits::USAGE_PAGE as u64),
 ];
 
 /// In the order of the table.
@@ -80,6 +92,18 @@ pub(super) const READS: &[Operation] = &[
         Object,
     ),
     read(
+        "/usage",
+        "Lists what model calls used, by agent, work item, day or model.",
+        USAGE_PAGE,
+        Typed(schema_of::<UsageResponse>),
+    ),
+    read(
+        "/budgets",
+        "Lists the budgets and how far each is used up.",
+        &[],
+        Typed(schema_of::<BudgetsResponse>),
+    ),
+    read(
         "/models",
         "Lists models and their availability.",
         &[],
@@ -124,19 +148,19 @@ pub(super) const READS: &[Operation] = &[
     ),
     read(
         "/agents/{id}/events/stream",
-        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410.",
+        "Streams an agent's events after a cursor. With epoch, a cursor of another store is refused with 410; without it, only one that is newer than the newest event is.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, truth("deltas"), EPOCH],
         Stream,
     ),
     read(
         "/events",
-        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default).",
+        "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default). With epoch, a cursor of another store is refused with 410; without it, only an after_seq that is newer than the newest event is.",
         EVENT_PAGE,
         Object,
     ),
     read(
         "/events/stream",
-        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410.",
+        "Streams the events of all public agents after a cursor of the host. With epoch, a cursor of another store is refused with 410; without it, only one that is newer than the newest event is.",
         &[AFTER_SEQ, EVENT_LIMIT, PROJECTION, EPOCH],
         Stream,
     ),

@@ -114,6 +114,38 @@ impl RequestFault {
             "see the targets with: holon delivery list",
         ),
     );
+    pub(crate) const BUDGET: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_budget",
+            "a budget cannot be set as it was asked for",
+            "a limit is a whole number of tokens or an amount of dollars such as 2.50, not below zero; see: holon budget set --help",
+        ),
+    );
+    pub(crate) const PRICE_UNKNOWN: Self = Self::new(
+        StatusCode::UNPROCESSABLE_ENTITY,
+        RefusalText::with_hint(
+            "price_unknown",
+            "money cannot be limited, because the price of a model that may be asked is not known",
+            "set the price of the model under models.catalog in config.toml, or limit tokens: holon budget set --tokens N",
+        ),
+    );
+    pub(crate) const TOO_MANY_BUDGETS: Self = Self::new(
+        StatusCode::CONFLICT,
+        RefusalText::with_hint(
+            "too_many_budgets",
+            "the host has as many budgets as it may",
+            "clear one that is not needed: holon budget show",
+        ),
+    );
+    pub(crate) const NO_SUCH_BUDGET: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::with_hint(
+            "budget_not_found",
+            "there is no such budget",
+            "see the budgets with: holon budget show",
+        ),
+    );
     pub(crate) const OPERATOR_BINDING: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -377,7 +409,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 44] = [
+    pub(crate) const ALL: [Self; 48] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -404,6 +436,10 @@ impl RequestFault {
         Self::REQUEST,
         Self::BODY_BROKEN,
         Self::BODY_TIMEOUT,
+        Self::BUDGET,
+        Self::PRICE_UNKNOWN,
+        Self::TOO_MANY_BUDGETS,
+        Self::NO_SUCH_BUDGET,
         Self::QUERY,
         Self::LIMIT,
         Self::CURSOR,

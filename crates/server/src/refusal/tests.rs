@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 67] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 69] = [
     (
         "agent_stopped",
         409,
@@ -90,6 +90,18 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 67] = [
         Some("abort the current one by its id, or leave the id out"),
     ),
     ("task_over", 409, None, None),
+    (
+        "too_many_tasks",
+        409,
+        None,
+        Some("stop one of them, or wait until one is over: holon task list --agent main"),
+    ),
+    (
+        "invalid_command",
+        422,
+        None,
+        Some("give the command as one text for a shell, without NUL characters"),
+    ),
     (
         "work_item_not_found",
         404,

@@ -116,8 +116,8 @@ pub(crate) async fn delete(
         return Err(RequestFault::DEFAULT_AGENT.refuse("the default agent is not removed"));
     }
     state.control.remove_agent(&agent_id).await?;
-    // Another agent of this name must not accept what was signed for this one.
-    if let Err(error) = state.manage.set_webhook_secret(&agent_id, None).await {
+    // A secret that stays behind, also after a crash, opens no other agent of this name: it is bound to this one's birth.
+    if let Err(error) = state.manage.remove_webhook_secret(&agent_id).await {
         tracing::warn!(%agent_id, error, "the secret of its webhooks was not removed");
     }
     Ok(Json(DeleteAgentResponse {

@@ -204,6 +204,12 @@ fn view(target: DeliveryTarget, lanes: LaneView) -> DeliveryTargetView {
         delivered: lanes.has_accepted,
         ..DeliveryTargetView::new(target)
     };
+    let sending = |lane: &OutboxLane| match lane.state {
+        LaneState::Sending { since, .. } => since,
+        LaneState::Idle | LaneState::Paused { .. } => None,
+    };
+    let begins = lanes.lanes.iter().filter_map(|(_, lane)| sending(lane));
+    view.sending_since = begins.min();
     let failing: Vec<&OutboxLane> = lanes
         .lanes
         .iter()
@@ -240,6 +246,11 @@ pub(crate) async fn bindings(
         OperatorBindingView {
             pending: lane.map_or(0, OutboxLane::pending),
             last_error: lane.and_then(|lane| lane.last_error.clone()),
+            failing_since: lane.and_then(|lane| lane.failing_since),
+            retry_at: lane.and_then(|lane| match lane.state {
+                LaneState::Paused { until, .. } => Some(until),
+                LaneState::Idle | LaneState::Sending { .. } => None,
+            }),
             ..OperatorBindingView::new(agent_id.clone(), binding, now)
         }
     };

@@ -64,6 +64,7 @@ pub(crate) async fn page(
         order: order.into(),
     };
     let page = state.reads.events(&agent_id, query).await?;
+    check_ahead(query.after_seq, page.newest_seq.unwrap_or(0))?;
     let of = PageQuery {
         agent_id: &agent_id,
         epoch: state.reads.epoch(),
@@ -130,6 +131,7 @@ pub(crate) async fn host_page(
         order: order.into(),
     };
     let page = state.reads.host_events(query).await?;
+    check_ahead(query.after_seq, page.newest_seq)?;
     let of = HostPageQuery {
         epoch: state.reads.epoch(),
         order,
@@ -181,6 +183,15 @@ fn check_epoch(state: &ReadState, asked: Option<&str>, headers: &HeaderMap) -> R
     Err(RequestFault::EPOCH
         .refuse("the cursor belongs to another store than the present one")
         .with("epoch", epoch))
+}
+
+/// Refuses a cursor that is newer than the newest event. Such a cursor is of another store, and an empty page would hide
+/// that the events after the restored ones are never read.
+fn check_ahead(after_seq: Option<u64>, newest_seq: u64) -> Result<(), Refusal> {
+    match after_seq {
+        Some(after) if after > newest_seq => Err(sse::refuse_cursor_ahead(after, newest_seq)),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Returns the cursor of the `Last-Event-ID` header, else that of the query. A browser that reconnects repeats its first

@@ -47,7 +47,9 @@ pub(crate) async fn await_outcome(
 ) -> Result<RunOnceResponse, Refusal> {
     let afterwards = match request.agent_id {
         Some(_) => "if it was admitted it goes on when the host is back; look for its brief then",
-        None => "a run without an agent ends with its host; ask again when the host is back",
+        None => {
+            "a run without an agent ends with its host; ask again with a new key when the host is back"
+        }
     };
     // A waiting caller must not delay the shutdown. The run itself is stored and goes on after the next start.
     let run = async {

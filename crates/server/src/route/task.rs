@@ -1,4 +1,4 @@
-//! Routes about the tasks of an agent: list, status, output, input and stop.
+//! Routes about the tasks of an agent: start, list, status, output, input and stop.
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit, clamp_seq};
@@ -6,13 +6,17 @@ use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
-use holon_api::{EmptyRequest, ListFilter, TaskInputRequest, TaskInputResponse, TaskStopResponse};
+use holon_api::{
+    EmptyRequest, ListFilter, StartTaskRequest, TaskInputRequest, TaskInputResponse,
+    TaskStopResponse,
+};
 use holon_domain::TaskId;
-use holon_domain::intent::TaskOutput;
+use holon_domain::authority::TrustLevel;
+use holon_domain::intent::{DuplicatePolicy, ExecCommand, TaskOutput};
 use holon_domain::limits::{
     LIST_PAGE_MAX, TASK_INPUT_BYTES, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
 };
-use holon_domain::task::{TaskListEntry, TaskStatusSnapshot};
+use holon_domain::task::{NewCommandTask, TaskListEntry, TaskStatusSnapshot};
 use holon_engine::request::TaskInputOrder;
 use holon_engine::{EntryFilter, Error, Rejection};
 use serde::Deserialize;
@@ -109,6 +113,33 @@ fn output_query(task_id: TaskId, params: &OutputParams) -> Result<TaskOutput, Re
         tail_lines: params.tail_lines,
         max_output_tokens: params.max_output_tokens,
     })
+}
+
+/// `POST /control/agents/{id}/tasks`: starts a command as a task of the agent.
+pub(crate) async fn start(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<StartTaskRequest>,
+) -> Result<Json<TaskStatusSnapshot>, Refusal> {
+    let tty = request.tty.unwrap_or(false);
+    let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let new = NewCommandTask {
+        command: ExecCommand {
+            cmd: request.cmd,
+            workdir: given(request.workdir),
+            shell: given(request.shell),
+            login: request.login.unwrap_or(false),
+            tty,
+            accepts_input: request.accepts_input.unwrap_or(tty),
+            duplicate_policy: DuplicatePolicy::StartNew,
+            yield_time_ms: 0,
+            max_output_tokens: None,
+        },
+        summary: request.summary,
+        trust: TrustLevel::TrustedOperator,
+    };
+    Ok(Json(state.control.start_task(&agent_id, new).await?))
 }
 
 /// `POST /control/agents/{id}/tasks/{task}/input`: writes to a task's input.

@@ -97,7 +97,7 @@ async fn find_receiver(
         .ok_or_else(unknown)?;
     let terms = state.control.webhook_terms(&agent_id).await?;
     let terms = terms.ok_or_else(unknown)?;
-    let secret = state.manage.webhook_secret(&agent_id).await;
+    let secret = state.manage.webhook_secret(&agent_id, terms.birth).await;
     let secret = secret.map_err(unusable_secret)?;
     if secret.is_none() && !terms.allow_unsigned {
         return Err(unknown());
@@ -230,14 +230,15 @@ pub(crate) async fn show(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<WebhookResponse>, Refusal> {
-    let (allow_unsigned, base) = state.reads.webhook_terms(&agent_id).await?;
-    let has_secret = state.setup.has_webhook_secret(&agent_id).await;
+    let (terms, base) = state.reads.webhook_terms(&agent_id).await?;
+    let setup = &state.setup;
+    let has_secret = setup.has_webhook_secret(&agent_id, terms.birth).await;
     Ok(Json(WebhookResponse {
         ok: true,
         url: webhook_url(&base, &agent_id),
         agent_id,
         has_secret: has_secret.map_err(unusable_secret)?,
-        allow_unsigned,
+        allow_unsigned: terms.allow_unsigned,
     }))
 }
 
@@ -257,7 +258,10 @@ pub(crate) async fn set(
         }
         if key_of(secret.expose_secret()).is_none() {
             let message = "a secret that begins with whsec_ goes on with base64 of a key";
-            return Err(RequestFault::REQUEST.refuse(message));
+            return Err(RequestFault::REQUEST.refuse(message).hint(
+                "a right one looks like whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD; make one with: \
+                 echo whsec_$(openssl rand -base64 24)",
+            ));
         }
     }
     // The agent is checked first: a secret is stored for an agent that exists.
@@ -265,11 +269,13 @@ pub(crate) async fn set(
         .control
         .configure_webhook(&agent_id, request.allow_unsigned)
         .await?;
-    if secret.is_some() {
-        let stored = state.manage.set_webhook_secret(&agent_id, secret).await;
-        stored.map_err(unusable_secret)?;
+    let terms = present_terms(&state, &agent_id).await?;
+    if let Some(secret) = secret {
+        let manage = &state.manage;
+        let stored = manage.set_webhook_secret(&agent_id, terms.birth, secret);
+        stored.await.map_err(unusable_secret)?;
     }
-    describe(&state, agent_id, request.allow_unsigned).await
+    describe(&state, agent_id, terms).await
 }
 
 /// `POST /control/agents/{id}/webhook/remove`: forgets the secret and accepts no webhooks any more.
@@ -280,24 +286,34 @@ pub(crate) async fn remove(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<WebhookResponse>, Refusal> {
     state.control.configure_webhook(&agent_id, false).await?;
-    let removed = state.manage.set_webhook_secret(&agent_id, None).await;
+    let removed = state.manage.remove_webhook_secret(&agent_id).await;
     removed.map_err(unusable_secret)?;
-    describe(&state, agent_id, false).await
+    let terms = present_terms(&state, &agent_id).await?;
+    describe(&state, agent_id, terms).await
+}
+
+/// Returns the terms of an agent that was there a moment ago.
+async fn present_terms(state: &ActState, agent_id: &AgentId) -> Result<WebhookTerms, Refusal> {
+    let terms = state.control.webhook_terms(agent_id).await?;
+    let gone = || Error::AgentNotFound {
+        agent_id: agent_id.clone(),
+    };
+    Ok(terms.ok_or_else(gone)?)
 }
 
 async fn describe(
     state: &ActState,
     agent_id: AgentId,
-    allow_unsigned: bool,
+    terms: WebhookTerms,
 ) -> Result<Json<WebhookResponse>, Refusal> {
-    let secret = state.manage.webhook_secret(&agent_id).await;
+    let secret = state.manage.webhook_secret(&agent_id, terms.birth).await;
     let has_secret = secret.map_err(unusable_secret)?.is_some();
     Ok(Json(WebhookResponse {
         ok: true,
         url: webhook_url(state.control.callback_base(), &agent_id),
         agent_id,
         has_secret,
-        allow_unsigned,
+        allow_unsigned: terms.allow_unsigned,
     }))
 }
 

@@ -35,6 +35,7 @@ fn host(streams: usize) -> Arc<Host> {
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
+        cut_off: CancellationToken::new(),
     })
 }
 

@@ -17,10 +17,16 @@ pub(crate) enum Mood {
     Refuses,
     /// Reading the models panics, as a defect would.
     Panics,
+    /// Secrets cannot be removed, as after a crash between the removal of an agent and that of its secret.
+    KeepsSecrets,
 }
 
 #[derive(Default)]
-pub(crate) struct ScriptedHost(Mutex<Mood>, Mutex<BTreeMap<AgentId, SecretString>>);
+pub(crate) struct ScriptedHost(
+    Mutex<Mood>,
+    /// Secrets of agents with the birth that they are stored for.
+    Mutex<BTreeMap<AgentId, (i64, SecretString)>>,
+);
 
 impl ScriptedHost {
     /// Sets the behaviour from now on.
@@ -31,13 +37,19 @@ impl ScriptedHost {
     fn mood(&self) -> Mood {
         *self.0.lock().unwrap()
     }
+
+    fn secret(&self, agent_id: &AgentId, birth: i64) -> Option<SecretString> {
+        let secrets = self.1.lock().unwrap();
+        let found = secrets.get(agent_id).filter(|(of, _)| *of == birth);
+        found.map(|(_, secret)| secret.clone())
+    }
 }
 
 #[async_trait]
 impl SetupReader for ScriptedHost {
     async fn models(&self) -> ModelsResponse {
         match self.mood() {
-            Mood::Answers | Mood::Refuses => ModelsResponse {
+            Mood::Answers | Mood::Refuses | Mood::KeepsSecrets => ModelsResponse {
                 available_models: Vec::new(),
                 model_availability: Vec::new(),
             },
@@ -45,8 +57,8 @@ impl SetupReader for ScriptedHost {
         }
     }
 
-    async fn has_webhook_secret(&self, agent_id: &AgentId) -> Result<bool, String> {
-        Ok(self.1.lock().unwrap().contains_key(agent_id))
+    async fn has_webhook_secret(&self, agent_id: &AgentId, birth: i64) -> Result<bool, String> {
+        Ok(self.secret(agent_id, birth).is_some())
     }
 }
 
@@ -54,7 +66,7 @@ impl SetupReader for ScriptedHost {
 impl SetupManager for ScriptedHost {
     async fn reload(&self) -> Result<ReloadResponse, String> {
         match self.mood() {
-            Mood::Answers | Mood::Panics => Ok(ReloadResponse {
+            Mood::Answers | Mood::Panics | Mood::KeepsSecrets => Ok(ReloadResponse {
                 ok: true,
                 changed: vec!["model.default".into()],
                 restart_needed: Vec::new(),
@@ -65,20 +77,30 @@ impl SetupManager for ScriptedHost {
         }
     }
 
-    async fn webhook_secret(&self, agent_id: &AgentId) -> Result<Option<SecretString>, String> {
-        Ok(self.1.lock().unwrap().get(agent_id).cloned())
+    async fn webhook_secret(
+        &self,
+        agent_id: &AgentId,
+        birth: i64,
+    ) -> Result<Option<SecretString>, String> {
+        Ok(self.secret(agent_id, birth))
     }
 
     async fn set_webhook_secret(
         &self,
         agent_id: &AgentId,
-        secret: Option<SecretString>,
+        birth: i64,
+        secret: SecretString,
     ) -> Result<(), String> {
         let mut secrets = self.1.lock().unwrap();
-        match secret {
-            Some(secret) => drop(secrets.insert(agent_id.clone(), secret)),
-            None => drop(secrets.remove(agent_id)),
+        secrets.insert(agent_id.clone(), (birth, secret));
+        Ok(())
+    }
+
+    async fn remove_webhook_secret(&self, agent_id: &AgentId) -> Result<(), String> {
+        if matches!(self.mood(), Mood::KeepsSecrets) {
+            return Err("the credentials cannot be written".into());
         }
+        self.1.lock().unwrap().remove(agent_id);
         Ok(())
     }
 }

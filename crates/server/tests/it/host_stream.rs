@@ -392,6 +392,20 @@ async fn a_cursor_of_another_store_is_refused_on_pages_and_streams() {
 }
 
 #[tokio::test]
+async fn a_page_after_a_cursor_that_this_store_never_gave_out_is_refused() {
+    let world = World::start().await;
+    for route in ["/events", "/agents/main/events"] {
+        let page = world.ask("GET", route, "").await;
+        let newest = page.json()["newest_seq"].as_u64().unwrap();
+        let at = |seq: u64| format!("{route}?after_seq={seq}&order=asc");
+        assert_eq!(world.ask("GET", &at(newest), "").await.status, 200);
+        let ahead = world.ask("GET", &at(newest + 1), "").await;
+        assert_eq!(ahead.refusal(), (410, "cursor_ahead".into()), "{route}");
+        assert_eq!(ahead.json()["newest_seq"], newest, "{route}");
+    }
+}
+
+#[tokio::test]
 async fn archived_agents_are_listed_on_request_and_not_counted_as_active() {
     let world = World::start().await;
     create(&world, "old").await;

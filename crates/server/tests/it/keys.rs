@@ -13,6 +13,8 @@ async fn send(world: &World, target: &str, key: &str, body: &str) -> Reply {
     world.over_unix(request).await
 }
 
+/// Secret that no answer holds.
+const CANARY: &str = "tok-canary";
 const HELLO: &str = r#"{"text":"hello"}"#;
 
 #[tokio::test]
@@ -51,6 +53,27 @@ async fn a_repeated_change_is_made_once_and_answered_the_same() {
             "/control/agents/main/workspace/attach",
             json!({"path": "/p"}),
         ),
+        (
+            "/control/agents/main/operator-bindings",
+            json!({
+                "transport": "bridge", "operator_actor_id": "jo", "default_route_id": "room-1",
+                "delivery_callback_url": "http://127.0.0.1:9/cb",
+                "delivery_auth": {"kind": "hmac", "key_id": "k1", "secret": CANARY},
+                "capabilities": {"text": true}, "provider": "matrix",
+            }),
+        ),
+        (
+            "/control/delivery/targets",
+            json!({
+                "name": "phone", "kind": "http", "url": "http://127.0.0.1:9/hook",
+                "auth": "bearer", "secret": CANARY,
+            }),
+        ),
+        (
+            "/control/agents/main/webhook",
+            json!({"secret": CANARY, "allow_unsigned": true}),
+        ),
+        ("/control/agents/main/webhook/remove", json!({})),
         ("/control/agents/new/create", json!({})),
         ("/control/agents/main/control", json!({"action": "stop"})),
     ] {
@@ -59,7 +82,11 @@ async fn a_repeated_change_is_made_once_and_answered_the_same() {
         assert_eq!(first.status, 200, "{target}: {first:?}");
         let again = send(&world, target, "once", &body).await;
         assert_eq!(again.json(), first.json(), "{target}");
+        assert!(!again.body.contains(CANARY), "{target}: {again:?}");
     }
+    let bindings = world.ask("GET", "/agents/main/operator-bindings", "");
+    let bindings = bindings.await.json();
+    assert_eq!(bindings["bindings"].as_array().map(Vec::len), Some(1));
     let items = world.ask("GET", "/agents/main/work-items", "").await.json();
     assert_eq!(items["total_matching"], 1);
     let timers = world.ask("GET", "/agents/main/timers", "").await.json();

@@ -1,6 +1,7 @@
 //! Commands of agents on the socket: they read their own agent, enqueue to it, and do nothing else.
 
 use crate::world::World;
+use holon_domain::request_key::TokenScope;
 use holon_domain::{AgentId, TaskId};
 use holon_server::{Access, PeerCommand, route_access};
 use holon_testkit::engine::TestEngine;
@@ -18,8 +19,10 @@ async fn every_route_but_those_of_the_own_agent_is_closed_to_a_command() {
     let world = world().await;
     let before = world.engine.commits().await;
     for (method, path, access) in route_access() {
-        let is_own =
-            path.starts_with("/agents/{id}") && (method == "GET" || path == "/agents/{id}/enqueue");
+        // What needs more than the rights to prompt is not shown to a command of the agent either.
+        let is_own = access != Access::Scope(TokenScope::Control)
+            && path.starts_with("/agents/{id}")
+            && (method == "GET" || path == "/agents/{id}/enqueue");
         for agent in ["main", "dev"] {
             let target = path.replace("{id}", agent);
             if access == Access::Public || (is_own && agent == "dev") {

@@ -1,6 +1,7 @@
 //! Webhooks over the wire: signatures, the replay window, repetitions, and agents that accept none.
 
 use crate::callbacks::post;
+use crate::host::Mood;
 use crate::world::{Reply, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -247,4 +248,26 @@ async fn a_stopped_agent_takes_no_webhook_and_a_removed_one_is_unknown() {
         .ask("POST", "/control/agents/main/webhook", r#"{"secret":""}"#)
         .await;
     assert_eq!(empty.refusal(), (400, "invalid_request".into()));
+}
+
+#[tokio::test]
+async fn a_secret_that_was_left_behind_opens_no_other_agent_of_the_name() {
+    let world = World::start().await;
+    world.engine.create("hooked").await;
+    set(&world, "hooked", json!({ "secret": SECRET })).await;
+    let (target, body) = ("/webhooks/generic/hooked", b"{}".as_slice());
+    let sent = post(&world, target, &signed_as_github(body, "d-1"), body).await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    world.host.set(Mood::KeepsSecrets);
+    let deleted = world.ask("POST", "/control/agents/hooked/delete", "");
+    assert_eq!(deleted.await.status, 200);
+    while world.ask("GET", "/agents/hooked/status", "").await.status != 404 {}
+    world.engine.create("hooked").await;
+    let sent = post(&world, target, &signed_as_github(body, "d-2"), body).await;
+    assert_eq!(sent.refusal(), (404, "webhook_not_found".into()));
+    let shown = world.ask("GET", "/agents/hooked/webhook", "").await;
+    assert_eq!(shown.json()["has_secret"], false, "{shown:?}");
+    set(&world, "hooked", json!({ "secret": SECRET })).await;
+    let sent = post(&world, target, &signed_as_github(body, "d-3"), body).await;
+    assert_eq!(sent.status, 200, "{sent:?}");
 }

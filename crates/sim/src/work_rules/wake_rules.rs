@@ -4,15 +4,19 @@
 use super::{WorkObservation, subsystem, text_of};
 use crate::coverage::Coverage;
 use crate::violation::{Verdict, ensure, violation};
-use holon_domain::WorkItemId;
 use holon_domain::event::{Event, WakeHintTriggered};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::trigger::WakeHint;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
+use holon_domain::{Timestamp, WorkItemId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest pause before work that can go on is ticked for.
 const PAUSE_MAX_MS: u64 = 300_000;
+/// Shortest time between two ticks that tell of hints from outside.
+const HINT_TICKS_APART_MS: u64 = 5_000;
+/// Key of the hints that operators give.
+const OPERATOR: &str = "operator";
 /// Items that one reminder lists.
 const REMINDED: usize = 16;
 
@@ -23,6 +27,8 @@ pub(crate) struct WakeBook {
     hints_seen: u64,
     /// Hints that no tick has told yet, with their number and the newest reason of each source.
     pending: BTreeMap<String, (u64, Option<String>)>,
+    /// Time of the newest tick for hints from outside. Absent if something since then allows another one at once.
+    told_outside_at: Option<Timestamp>,
     /// Items whose recheck came and that no tick has listed since.
     untold: BTreeSet<WorkItemId>,
     /// Items whose recheck came and was not consumed.
@@ -52,11 +58,16 @@ impl WakeBook {
             match event {
                 Event::WakeHintTriggered(hint) => {
                     self.may_remind = true;
+                    if hint.key == OPERATOR {
+                        self.told_outside_at = None;
+                    }
                     self.record_hint(hint, coverage)?;
                 }
                 Event::MessageAdmitted(message) => {
                     self.may_remind |= message.kind == MessageKind::OperatorPrompt;
                 }
+                // A stop ends the pause between ticks.
+                Event::ControlApplied(_) => self.told_outside_at = None,
                 Event::TaskStatusUpdated(_)
                 | Event::AgentModelOverrideSet(_)
                 | Event::AgentModelOverrideCleared(_) => self.may_remind = true,
@@ -73,7 +84,10 @@ impl WakeBook {
                     self.untold.remove(id);
                 }
                 Event::SystemTickEmitted(tick) => match seen.message(&tick.message_id) {
-                    Some(message) => self.record_tick(message, &seen.rows_before.hints)?,
+                    Some(message) => {
+                        self.check_spacing(message, seen, coverage)?;
+                        self.record_tick(message, &seen.rows_before.hints)?;
+                    }
                     None => return violation("a tick is a message", format!("{tick:?}")),
                 },
                 _ => {}
@@ -102,6 +116,31 @@ impl WakeBook {
             hint.count == count,
             "a pending hint counts its deliveries",
             || format!("{hint:?} instead of {count}"),
+        )
+    }
+
+    /// Checks that a source outside which never stops does not make a turn of each hint.
+    fn check_spacing(
+        &mut self,
+        message: &MessageEnvelope,
+        seen: &WorkObservation<'_>,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let from_outside = self.pending.keys().any(|key| key != OPERATOR);
+        if subsystem(message) != Some("wake_hint") || !from_outside {
+            return Ok(());
+        }
+        let Some(last) = self.told_outside_at.replace(seen.now) else {
+            return Ok(());
+        };
+        let apart = seen.now.millis_since(last);
+        if apart < 2 * HINT_TICKS_APART_MS {
+            coverage.count("hint:spaced");
+        }
+        ensure(
+            apart >= HINT_TICKS_APART_MS || !seen.steady_clock,
+            "ticks for hints from outside are spaced",
+            || format!("{apart} ms apart"),
         )
     }
 
@@ -161,9 +200,16 @@ impl WakeBook {
 
     /// Checks that an agent at rest has nothing to do.
     fn check_rest(&self, seen: &WorkObservation<'_>) -> Verdict<()> {
+        let spaced = seen.after.work.hint_pause.is_some_and(|pause| {
+            let in_time = pause.at.millis_since(seen.now) <= HINT_TICKS_APART_MS;
+            pause.due.is_some() && (in_time || !seen.steady_clock)
+        });
+        if spaced && !self.pending.is_empty() {
+            return Ok(());
+        }
         ensure(
             self.pending.is_empty(),
-            "no agent rests with a pending hint",
+            "no agent rests with a pending hint, except for the pause between ticks",
             || format!("{:?}", self.pending),
         )?;
         ensure(

@@ -130,6 +130,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
         |effect: &Effect| match effect {
             Effect::PrepareHome
             | Effect::CallModel { .. }
+            | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
@@ -139,7 +140,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 9, "{found:?}");
+    assert_eq!(found.len(), 10, "{found:?}");
 }
 
 #[test]
@@ -174,6 +175,8 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::TaskInput { .. } => "task_input",
             Intent::TaskOutput(_) => "task_output",
             Intent::Message { .. } => "message",
+            Intent::SpawnAgent(_) => "spawn_agent",
+            Intent::Host(HostAction::PrepareChild(_)) => "files of a child",
             Intent::Host(HostAction::ExecCommand(_)) => "exec_command",
             Intent::Host(HostAction::ExecCommandBatch(_)) => "exec_command_batch",
             Intent::Host(HostAction::ApplyPatch(_)) => "apply_patch",
@@ -183,6 +186,9 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
             Intent::Host(HostAction::Memory(_)) => "memory that is read",
             Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
+            Intent::Host(HostAction::WebFetch(_)) => "web_fetch",
+            Intent::Host(HostAction::WebSearch(_)) => "web_search",
+            Intent::Host(HostAction::ViewImage { .. }) => "view_image",
             Intent::CreateWorkItem(_) => "create_work_item",
             Intent::WaitFor(_) => "wait_for",
             Intent::Work(WorkIntent::Pick { .. }) => "pick",
@@ -201,7 +207,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Memory(MemoryQuery::Get(_)) => "memory get",
         },
     );
-    assert_eq!(found.len(), 31, "{found:?}");
+    assert_eq!(found.len(), 36, "{found:?}");
 }
 
 #[test]
@@ -237,6 +243,7 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
             DueAction::PaceOver => "pace_over",
             DueAction::RemovalRetry => "removal_retry",
             DueAction::WorkTick => "work_tick",
+            DueAction::HintTick => "hint_tick",
             DueAction::Recheck { .. } => "recheck",
             DueAction::WaitOver { .. } => "wait_over",
             DueAction::TimerFire { .. } => "timer_fire",
@@ -244,7 +251,7 @@ fn every_kind_of_due_entry_that_was_stored_is_read() {
             DueAction::DeliveryRetry { .. } => "delivery_retry",
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 11, "{found:?}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ pub(super) fn check(rows: &Rows, sent: &BTreeMap<String, SentDelivery>) -> Vec<S
     for row in rows
         .messages
         .iter()
-        .filter(|row| row.kind == "callback_event")
+        .filter(|row| matches!(row.kind.as_str(), "callback_event" | "webhook_event"))
     {
         let id = row.delivery_id.as_deref().unwrap_or_default();
         stored.entry(id).or_default().push(row);

@@ -22,6 +22,7 @@ pub const SMALL_POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::UnknownFallback,
     output_source: PolicySource::UnknownFallback,
     freeform_tools: false,
+    image_input: false,
     reasoning: ReasoningPolicy::NONE,
     token_ratio: TokenRatio::ONE,
 };
@@ -34,6 +35,7 @@ pub const WIDE_POLICY: ModelPolicy = ModelPolicy {
     source: PolicySource::ConfigOverride,
     output_source: PolicySource::ConfigOverride,
     freeform_tools: false,
+    image_input: false,
     reasoning: ReasoningPolicy::NONE,
     token_ratio: TokenRatio::ONE,
 };

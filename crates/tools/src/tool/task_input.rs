@@ -34,7 +34,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Write to a task started with accepts_input or tty; read on with TaskOutput."
+        description: "Write to a child agent, or to a task started with accepts_input or tty; read on with TaskOutput."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
@@ -139,7 +139,7 @@ fn target(task: &TaskRecord) -> Option<InputTarget> {
 /// Renders the receipt. It does not describe the task, which the model named itself.
 pub(crate) fn receipt(result: &InputResult) -> String {
     let mut text = result.summary_text.clone();
-    if result.accepted_input {
+    if result.accepted_input && result.input_target != Some(InputTarget::ChildFollowup) {
         line(&mut text, "TaskOutput reads what it answers.");
     }
     text

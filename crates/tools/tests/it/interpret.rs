@@ -29,9 +29,40 @@ fn field(error: &ToolError) -> Option<&str> {
 }
 
 #[test]
-fn both_profiles_are_offered_every_tool_there_is() {
+fn a_private_child_is_offered_every_tool_but_the_one_that_makes_agents() {
     assert_eq!(catalog(PublicNamed), all());
-    assert_eq!(catalog(PrivateChild), all());
+    let all = all().iter().filter(|spec| spec.name != "SpawnAgent");
+    assert!(catalog(PrivateChild).iter().eq(all));
+}
+
+#[test]
+fn an_agent_is_made_only_with_what_its_preset_takes() {
+    let refused = [
+        (json!({}), "initial_message"),
+        (json!({"initial_message": " "}), "initial_message"),
+        (
+            json!({"initial_message": "x", "agent_id": "named"}),
+            "agent_id",
+        ),
+        (json!({"preset": "public_named"}), "agent_id"),
+        (
+            json!({"preset": "public_named", "agent_id": "tmp_x"}),
+            "agent_id",
+        ),
+        (
+            json!({"preset": "public_named", "agent_id": "../x"}),
+            "agent_id",
+        ),
+        (
+            json!({"preset": "public_named", "agent_id": "x", "workspace_mode": "worktree"}),
+            "workspace_mode",
+        ),
+    ];
+    for (input, named) in refused {
+        let error = interpret("SpawnAgent", &input, PublicNamed).expect_err("refused");
+        assert_eq!(field(&error), Some(named), "{input}");
+        assert!(error.recovery_hint.is_some(), "{input}");
+    }
 }
 
 #[test]
@@ -313,12 +344,12 @@ proptest! {
         tool in 0..all().len(), input in any_json(),
     ) {
         let name = &all()[tool].name;
-        match interpret(name, &input, PrivateChild) {
+        match interpret(name, &input, PublicNamed) {
             Ok(intent) => {
                 // The packed form means the same as the plain one.
                 let packed = Value::from(input.to_string());
                 if input.is_object() {
-                    prop_assert_eq!(interpret(name, &packed, PrivateChild), Ok(intent));
+                    prop_assert_eq!(interpret(name, &packed, PublicNamed), Ok(intent));
                 }
             }
             Err(error) => {

@@ -14,5 +14,6 @@ mod samples;
 mod task;
 mod task_output;
 mod wait;
+mod web;
 mod work;
 mod workspace;

@@ -2,6 +2,7 @@
 
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::tool::{ToolErrorKind, ToolFamily};
+use holon_domain::web::WebTools;
 use holon_domain::{AgentId, tool::ToolSpec};
 use holon_tools::{all, catalog, interpret, offered};
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ fn names(tools: &[ToolSpec]) -> BTreeSet<&str> {
 }
 
 fn offered_names(preset: ProfilePreset, freeform: bool) -> BTreeSet<String> {
-    let tools = offered(preset, freeform);
+    let tools = offered(preset, freeform, WebTools::ALL);
     tools.iter().map(|tool| tool.name.clone()).collect()
 }
 
@@ -144,6 +145,7 @@ fn identity_holds_no_family() {
         ownership: Ownership::ParentSupervised,
         profile_preset: ProfilePreset::PrivateChild,
         lineage_parent_agent_id: None,
+        root_agent_id: None,
     };
     let stored = serde_json::to_value(&identity).unwrap();
     let Value::Object(fields) = stored else {
@@ -165,7 +167,8 @@ fn identity_holds_no_family() {
 /// a message, so the same set is shared by every turn.
 fn every_turn_shares_one_set() {
     for preset in PRESETS {
-        assert!(offered(preset, false).is_shared_with(&offered(preset, false)));
+        let set = || offered(preset, false, WebTools::ALL);
+        assert!(set().is_shared_with(&set()));
     }
     let preset_only: fn(&str, &Value, ProfilePreset) -> _ = interpret;
     let call = preset_only("AgentGet", &json!({}), ProfilePreset::PrivateChild);

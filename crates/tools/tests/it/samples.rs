@@ -82,6 +82,11 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"work_item_id": "work_1"}),
             json!({"work_item_id": "work_1", "reason": "the other one waits"}),
         ],
+        "SpawnAgent" => vec![
+            json!({"initial_message": "count the files"}),
+            json!({"initial_message": "count", "preset": "private_child", "workspace_mode": "worktree"}),
+            json!({"preset": "public_named", "agent_id": "reviewer", "template": "review"}),
+        ],
         "Sleep" => vec![
             json!({}),
             json!({"reason": "waiting for review"}),
@@ -115,6 +120,15 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({
                 "workspace_id": "ws-1", "mode": "isolated", "cwd": "src", "isolation_label": "fix the parser",
             }),
+        ],
+        "ViewImage" => vec![json!({"file_path": "shots/one.png"})],
+        "WebFetch" => vec![
+            json!({"url": "https://example.com/page"}),
+            json!({"url": "http://example.com", "max_chars": 100, "extract_mode": "raw"}),
+        ],
+        "WebSearch" => vec![
+            json!({"query": "rust async"}),
+            json!({"query": "rust async", "max_results": 3, "provider": "mine"}),
         ],
         "WaitFor" => vec![
             json!({"reason": "CI", "wake_on": [{"task": "task_1"}]}),
@@ -250,6 +264,12 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"work_item_id": ""}),
             json!({"work_item_id": "work_1", "why": "x"}),
         ],
+        "SpawnAgent" => vec![
+            json!({"initial_message": 7}),
+            json!({"initial_message": "x", "preset": "child"}),
+            json!({"initial_message": "x", "workspace_mode": "isolated"}),
+            json!({"initial_message": "x", "summary": "y"}),
+        ],
         "Sleep" => vec![
             json!({"duration_ms": 86_400_001}),
             json!({"duration_ms": "soon"}),
@@ -288,6 +308,24 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"path": "/p", "mode": "shared"}),
             json!({"workspace_id": ["ws-1"]}),
             json!({"path": "/p", "access_mode": "exclusive_write"}),
+        ],
+        "ViewImage" => vec![
+            json!({}),
+            json!({"file_path": ""}),
+            json!({"path": "one.png"}),
+        ],
+        "WebFetch" => vec![
+            json!({}),
+            json!({"url": ""}),
+            json!({"url": "https://example.com", "max_chars": 0}),
+            json!({"url": "https://example.com", "extract_mode": "html"}),
+            json!({"url": "https://example.com", "method": "POST"}),
+        ],
+        "WebSearch" => vec![
+            json!({}),
+            json!({"query": ""}),
+            json!({"query": "x", "max_results": 0}),
+            json!({"query": "x", "site": "example.com"}),
         ],
         "WaitFor" => vec![
             json!({"reason": "x"}),

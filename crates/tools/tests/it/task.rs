@@ -29,6 +29,8 @@ pub(crate) fn running() -> TaskRecord {
         promoted_from_exec_command: true,
         batch_items: None,
         started_at: None,
+        started_by_operator: false,
+        starts_in: None,
     };
     TaskRecord {
         id: TaskId::from_stored("task_1"),

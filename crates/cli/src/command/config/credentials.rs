@@ -53,7 +53,7 @@ pub(super) async fn run(
             let from = if stdin {
                 SecretSource::Stdin
             } else {
-                SecretSource::Prompt
+                SecretSource::Prompt { instead: "--stdin" }
             };
             let what = format!("the {kind} to store as {profile}");
             let secret = secret::read(from, &what, output)?;

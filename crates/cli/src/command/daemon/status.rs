@@ -2,7 +2,7 @@
 
 use super::view::{Connectivity, DaemonStatus, State};
 use super::{activity, inspect};
-use crate::host_plan;
+use crate::{host, host_plan};
 use holon_client::view::{HostFailure, HostReport};
 use holon_config::HostOptions;
 use holon_daemon::lifecycle::{Found, Health, health};
@@ -88,6 +88,9 @@ fn message(found: &Found, state: Health, record: Option<&DaemonRecord>) -> Strin
     let pid = found.owner.map_or(0, |owner| owner.pid);
     match state {
         Health::Running { healthy: true } => "the host runs and answers".to_owned(),
+        Health::Running { healthy: false } if host::suspended_pid(Some(pid)).is_some() => format!(
+            "the host (pid {pid}) is stopped by a signal and does not answer; let it go on with: kill -CONT {pid}"
+        ),
         Health::Running { healthy: false } if record.is_none() => {
             format!("the host (pid {pid}) is starting, and does not answer yet")
         }

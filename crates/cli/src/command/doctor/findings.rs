@@ -169,8 +169,10 @@ pub(super) fn settings_file(problem: Option<&Failure>) -> Finding {
 }
 
 /// Judges the owner of the home's lock, and the control socket.
-pub(super) fn host(found: &Found) -> Vec<Finding> {
-    vec![lock(found), socket(found)]
+///
+/// `suspended` is the process of the host if a signal has stopped it.
+pub(super) fn host(found: &Found, suspended: Option<u32>) -> Vec<Finding> {
+    vec![lock(found), socket(found, suspended)]
 }
 
 fn lock(found: &Found) -> Finding {
@@ -189,7 +191,7 @@ fn lock(found: &Found) -> Finding {
     }
 }
 
-fn socket(found: &Found) -> Finding {
+fn socket(found: &Found, suspended: Option<u32>) -> Finding {
     let path = found.socket_path.display();
     match (&found.owner, found.socket, found.control) {
         (_, SocketFound::Foreign, _) => Finding::error(
@@ -201,6 +203,13 @@ fn socket(found: &Found) -> Finding {
             Finding::ok("socket", format!("the host answers at {path}"))
         }
         (Some(_), SocketFound::Listening, ControlAnswer::Silent | ControlAnswer::Unasked) => {
+            if let Some(pid) = suspended {
+                return Finding::error(
+                    "socket",
+                    format!("the host (pid {pid}) is stopped by a signal and does not answer"),
+                    format!("let it go on with: kill -CONT {pid}"),
+                );
+            }
             Finding::error(
                 "socket",
                 format!("the host does not answer at {path}"),

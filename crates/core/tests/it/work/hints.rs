@@ -23,6 +23,7 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
         (false, 0)
     );
 
+    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(with_body("ci", "red")));
     assert_eq!(class(&world), Class::LocalContinuation);
     say(&mut world);
@@ -96,6 +97,7 @@ fn what_comes_from_outside_is_evidence_and_never_an_instruction() {
     );
     assert_eq!(authority, AuthorityClass::IntegrationSignal);
     say(&mut world);
+    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(WakeHint {
         reason: Some("look".to_owned()),
         ..with_body("operator", "pasted from a mail")
@@ -269,4 +271,67 @@ fn hints_wait_for_a_stopped_agent_to_start() {
     world.send(Input::Start);
     let world = states::ready(world);
     assert_eq!(tick_of(&world), Some("wake_hint".to_owned()));
+}
+
+#[test]
+fn a_source_that_never_stops_has_one_tick_in_five_seconds() {
+    let mut world = states::idle();
+    let mut turns = 0;
+    for n in 0..600 {
+        world.send(woken(with_body("ci", &format!("build {n}"))));
+        world.advance(100);
+        while let Some(input) = world.first_due()
+            && matches!(&input, Input::DueCame { planned_at, .. } if *planned_at <= world.now)
+        {
+            world.send(input);
+        }
+        if world.agent.open_turn.is_some() {
+            turns += 1;
+            say(&mut world);
+        }
+    }
+    assert_eq!(turns, 13, "at once, and then every five seconds");
+    let told: u64 = 600 - world.hints.values().map(|hint| hint.count).sum::<u64>();
+    assert!(told >= 550, "{told}");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_hint_after_a_quiet_time_and_a_hint_of_an_operator_are_told_at_once() {
+    let mut world = states::idle();
+    world.send(woken(with_body("ci", "red")));
+    say(&mut world);
+    world.send(woken(with_body("ci", "green")));
+    assert!(world.agent.open_turn.is_none(), "it is told with the next");
+    let woken_by_operator = WakeHint {
+        reason: Some("look now".to_owned()),
+        source: None,
+        ..hint("operator")
+    };
+    world.send(woken(woken_by_operator));
+    let (words, _) = began_with(&world);
+    assert!(
+        words.contains("green") && words.contains("look now"),
+        "{words}"
+    );
+    say(&mut world);
+    world.advance(limits::HINT_TICK_PAUSE_MS);
+    world.send(woken(with_body("ci", "red again")));
+    assert!(began_with(&world).0.contains("red again"));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_stop_ends_the_pause_between_ticks_and_a_start_tells_what_is_pending() {
+    let mut world = states::idle();
+    world.send(woken(with_body("ci", "red")));
+    say(&mut world);
+    world.send(woken(with_body("ci", "green")));
+    assert!(world.first_due().is_some());
+    world.send(Input::Stop);
+    assert!(world.first_due().is_none());
+    assert_eq!(world.violations(), []);
+    world.send(Input::Start);
+    let world = states::ready(world);
+    assert!(began_with(&world).0.contains("green"));
 }

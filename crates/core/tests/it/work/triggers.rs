@@ -195,6 +195,8 @@ fn a_wake_delivery_is_a_hint_and_never_enqueues_its_content() {
     let receipt = deliver(
         &mut world,
         CallbackDelivery {
+            source: Some("mail".to_owned()),
+            correlation_id: Some("c1".to_owned()),
             causation_id: Some("c2".to_owned()),
             ..delivery(&trigger, "three mails")
         },
@@ -217,6 +219,27 @@ fn a_wake_delivery_is_a_hint_and_never_enqueues_its_content() {
     let told = delivered(&world);
     assert_eq!(told.delivery_surface, DeliverySurface::HttpCallbackWake);
     assert_eq!(told.authority_class, AuthorityClass::IntegrationSignal);
+    assert_eq!(told.correlation_id.as_deref(), Some("c1"));
+    assert_eq!(told.causation_id.as_deref(), Some("c2"));
+    let tick = world.messages.values().last().expect("its tick");
+    assert_eq!(tick.entry.envelope.correlation_id.as_deref(), Some("c1"));
+    assert_eq!(tick.entry.envelope.causation_id.as_deref(), Some("c2"));
+    let metadata = tick.entry.envelope.metadata.as_ref().expect("metadata");
+    assert_eq!(
+        metadata["activations"],
+        json!([{
+            "key": trigger.id,
+            "external_trigger_id": trigger.id,
+            "delivery_mode": "wake_hint",
+            "source": "mail",
+            "content_type": "text/plain",
+            "correlation_id": "c1",
+            "causation_id": "c2",
+            "count": 1,
+            "delivery_surface": "http_callback_wake",
+            "admission_context": "external_trigger_capability",
+        }])
+    );
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn failures_that_may_pass_are_retried_and_a_text_that_is_never_taken_is_not() {
             status,
             headers: Default::default(),
             body: br#"{"transport_delivery_id": "t-9"}"#.to_vec(),
-            cut: false,
+            cut: None,
             url: String::new(),
         })
     };
@@ -217,7 +217,7 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
             status: 503,
             headers: Default::default(),
             body: Vec::new(),
-            cut: false,
+            cut: None,
             url: String::new(),
         };
         for (name, value) in pairs {
@@ -232,6 +232,14 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
     assert_eq!(asked(&[("retry-after", later), of_its_clock]), Some(7_000));
     let past = "Sun, 06 Nov 1994 08:00:00 GMT";
     assert_eq!(asked(&[("retry-after", past)]), Some(0));
+    for old in ["Sunday, 06-Nov-94 08:50:07 GMT", "Sun Nov  6 08:50:07 1994"] {
+        assert_eq!(asked(&[("retry-after", old)]), Some(30_000), "{old}");
+    }
+    let never = asked(&[("retry-after", "Fri, 31 Dec 9999 23:59:59 GMT")]);
+    assert!(
+        never.is_some_and(|ms| ms > 200_000_000_000_000),
+        "{never:?}"
+    );
     assert_eq!(asked(&[("retry-after", "soon")]), None);
     assert_eq!(asked(&[]), None);
 }

@@ -45,6 +45,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         workspace: quiet.clone(),
         outbound: Arc::new(crate::ports::NoOutbound),
         memory: Arc::new(crate::ports::NoMemoryFiles),
+        web: Arc::new(crate::ports::NoWeb),
         clock: quiet.clone(),
         entropy: quiet.clone(),
     };
@@ -67,6 +68,7 @@ fn new_agent(id: &AgentId) -> NewAgent {
             ownership: Ownership::SelfOwned,
             profile_preset: ProfilePreset::PublicNamed,
             lineage_parent_agent_id: None,
+            root_agent_id: None,
         },
         agent_home: "/agents/main".to_owned(),
         workspace: WorkspaceEntry::agent_home("/agents/main"),
@@ -184,7 +186,7 @@ async fn of_several_open_effects_one_that_nobody_holds_has_all_of_them_taken_up_
         panic!("the second call is a command");
     };
     let one = match &open_effects(&shell).await[0].effect {
-        Effect::WatchTask { task_id } => task_id.to_string(),
+        Effect::StartTask { task_id } | Effect::WatchTask { task_id } => task_id.to_string(),
         other => panic!("the first command is a task: {other:?}"),
     };
     let two = holon_domain::TaskId::of_call(&call.id).to_string();
@@ -245,6 +247,7 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
             input: json!({}),
             provider_id: None,
         },
+        model: None,
         action: HostAction::ApplyPatch(action.clone()),
         workspace: WorkspaceEntry::agent_home("/agents/main"),
         attached: WorkspaceSet::default(),

@@ -6,6 +6,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::attempt::TokenUsage;
+use holon_domain::budget::{Budget, BudgetKey};
 use holon_domain::decision::Decision;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -20,7 +21,9 @@ use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedConditions;
 use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
-use holon_store::{AgentNo, Db, Error, Hook, Ledger, TargetAddition, TokenAddition, WriteError};
+use holon_store::{
+    AgentNo, BudgetChange, Db, Error, Hook, Ledger, TargetAddition, TokenAddition, WriteError,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -80,6 +83,7 @@ impl KernelBench {
                 ownership: Ownership::SelfOwned,
                 profile_preset: ProfilePreset::PublicNamed,
                 lineage_parent_agent_id: None,
+                root_agent_id: None,
             },
             agent_home: format!("/agents/{name}"),
             workspace: WorkspaceEntry::agent_home(&format!("/agents/{name}")),
@@ -171,6 +175,7 @@ impl KernelBench {
             interjected: Vec::new(),
             apart: Vec::new(),
             request_tokens: 0,
+            estimate: Default::default(),
             boundary: InterjectionBoundary::AfterProviderRound,
             frame: FrameRecord {
                 prompt_cache_key: "key".to_owned(),
@@ -347,6 +352,14 @@ impl Ledger for RecordingLedger<'_> {
 
     fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error> {
         self.inner.remove_delivery_target(name)
+    }
+
+    fn set_budget(&mut self, budget: &Budget, day: &str) -> Result<BudgetChange, Error> {
+        self.inner.set_budget(budget, day)
+    }
+
+    fn remove_budget(&mut self, key: &BudgetKey) -> Result<bool, Error> {
+        self.inner.remove_budget(key)
     }
 
     fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {

@@ -232,6 +232,7 @@ fn a_failed_result_is_marked_in_protocols_without_an_error_flag() {
         name: "ReadSensor".into(),
         content: "no",
         is_error,
+        image: None,
     };
     assert_eq!(answer(false).marked_content(), "no");
     assert_eq!(answer(true).marked_content(), "[the call failed]\nno");

@@ -84,7 +84,7 @@ fn any_item() -> impl Strategy<Value = ConversationItem> {
             |(model, blocks)| sample::assistant_turn(model, blocks)
         ),
         3 => (any_call_id(), any_words(), any::<bool>()).prop_map(|(call_id, content, is_error)| {
-            ConversationItem::ToolResult { call_id, content, is_error }
+            ConversationItem::ToolResult { call_id, content, is_error, image: None }
         }),
         1 => any_words().prop_map(|text| ConversationItem::User { text }),
     ]

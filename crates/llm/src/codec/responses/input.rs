@@ -115,6 +115,13 @@ fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Value {
     } else {
         Cow::Borrowed(answered.content)
     };
+    let output = match answered.image {
+        None => json!(output),
+        Some(image) => json!([
+            {"type": "input_text", "text": output},
+            {"type": "input_image", "image_url": image.data_url()},
+        ]),
+    };
     let kind = match freeform::argument(tools, &answered.name) {
         Some(_) => "custom_tool_call_output",
         None => "function_call_output",

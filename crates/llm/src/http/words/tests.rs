@@ -2,9 +2,18 @@
 
 use super::*;
 
-fn prompt(window: u32) -> Option<Size> {
+const fn prompt(window: u32) -> Option<Size> {
     Some(Size::Prompt {
         window: Some(window),
+        counts_answer: false,
+    })
+}
+
+/// The prompt and the answer together do not fit.
+const fn sum(window: u32) -> Option<Size> {
+    Some(Size::Prompt {
+        window: Some(window),
+        counts_answer: true,
     })
 }
 
@@ -14,7 +23,10 @@ const fn output(most: u32) -> Option<Size> {
 
 #[test]
 fn each_vendors_message_for_a_long_prompt_is_recognised() {
-    let unknown = Some(Size::Prompt { window: None });
+    let unknown = Some(Size::Prompt {
+        window: None,
+        counts_answer: false,
+    });
     for (sentence, size_said) in [
         (
             "This model's maximum context length is 128000 tokens. However, your messages resulted in 130012 tokens.",
@@ -30,6 +42,10 @@ fn each_vendors_message_for_a_long_prompt_is_recognised() {
         ),
         (
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease input length",
+            sum(200_000),
+        ),
+        (
+            "input length and `max_tokens` exceed context limit: 210000 + 20000 > 200000, decrease input length",
             prompt(200_000),
         ),
         (
@@ -70,7 +86,7 @@ fn each_vendors_message_for_a_long_prompt_is_recognised() {
         ),
         (
             "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens and 500 `max_new_tokens`",
-            prompt(4_096),
+            sum(4_096),
         ),
         ("input length exceeds the context length", unknown),
         (

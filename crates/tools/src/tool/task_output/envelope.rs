@@ -170,6 +170,8 @@ fn build_result(
         running_for_ms: running.then(|| now.millis_since(task.runs_since())),
         unreadable: printed
             .err()
+            // A child has a report in place of output.
+            .filter(|_| task.child().is_none())
             .map(|reason| text::preview(reason, EVENT_PREVIEW_BYTES)),
         wait_cut_short: false,
         not_asked_for: match (query.wants_output(), query.wants_stderr()) {
@@ -245,6 +247,7 @@ fn bare(task: &TaskRecord) -> TaskOutputSnapshot {
         result_summary: end.map(|end| end.result_summary.clone()),
         exit_status: end.and_then(|end| end.exit_status),
         failure_artifact: end.and_then(|end| end.failure_artifact.clone()),
+        child_supervision: task.child_supervision(),
     }
 }
 

@@ -99,7 +99,7 @@ fn the_socket_is_judged_together_with_the_owner() {
             control,
         };
         assert_eq!(
-            level_of(&socket(&found)),
+            level_of(&socket(&found, None)),
             expected,
             "{word} {socket_found:?} {control:?}"
         );

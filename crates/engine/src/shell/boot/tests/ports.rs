@@ -115,6 +115,7 @@ impl ModelClient for QuietPorts {
             source: PolicySource::UnknownFallback,
             output_source: PolicySource::UnknownFallback,
             freeform_tools: false,
+            image_input: false,
             reasoning: ReasoningPolicy::NONE,
             token_ratio: TokenRatio::ONE,
         }

@@ -104,6 +104,7 @@ pub(in crate::codec) fn result(n: usize, content: &str, is_error: bool) -> Conve
         call_id: CallId::from_stored(format!("call_runtime_{n}")),
         content: content.into(),
         is_error,
+        image: None,
     }
 }
 

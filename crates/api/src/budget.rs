@@ -1,0 +1,113 @@
+//! Requests and answers about budgets.
+
+use crate::usage::spell_cost;
+use holon_domain::Timestamp;
+use holon_domain::budget::{BudgetPeriod, BudgetStanding};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Kind of what a budget limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetScopeName {
+    /// The calls of one agent.
+    Agent,
+    /// The calls of turns about one work item.
+    Item,
+    /// The calls of an agent and of all agents that came from it.
+    Tree,
+    /// All calls of the host.
+    Host,
+}
+
+/// The budget that a request is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetName {
+    pub scope: BudgetScopeName,
+    /// Name of the agent or id of the work item. Absent for the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `day` for a budget of each day, `total` for one over all time, which is the default.
+    #[serde(default)]
+    #[schemars(with = "String", extend("enum" = ["total", "day"]))]
+    pub period: BudgetPeriod,
+}
+
+/// Body of `POST /control/budgets`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetBudgetRequest {
+    pub budget: BudgetName,
+    /// Most input and output tokens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Most US dollars, as a decimal number such as `2.50`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd: Option<String>,
+}
+
+/// Body of `POST /control/budgets/clear`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClearBudgetRequest {
+    pub budget: BudgetName,
+}
+
+/// A budget and how far it is used up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetView {
+    pub scope: String,
+    /// Name of the agent or id of the work item; empty for the host.
+    pub key: String,
+    #[schemars(with = "String", extend("enum" = ["total", "day"]))]
+    pub period: BudgetPeriod,
+    /// Absent if tokens are not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_tokens: Option<u64>,
+    /// Limit in US dollars. Absent if money is not limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit_usd: Option<String>,
+    pub spent_tokens: u64,
+    /// Cost in US dollars; `unknown` if the price of one of the calls is not known.
+    pub spent_usd: String,
+    /// Tokens that open calls have reserved.
+    pub reserved_tokens: u64,
+    pub reserved_usd: String,
+    #[schemars(with = "String")]
+    pub set_at: Timestamp,
+}
+
+impl From<BudgetStanding> for BudgetView {
+    fn from(standing: BudgetStanding) -> Self {
+        let BudgetStanding { budget, meter } = standing;
+        let spent = (meter.unpriced_calls == 0).then_some(meter.spent_micro_usd);
+        Self {
+            scope: budget.key.scope.kind().to_owned(),
+            key: budget.key.scope.key().to_owned(),
+            period: budget.key.period,
+            limit_tokens: budget.limit_tokens,
+            limit_usd: budget.limit_micro_usd.map(|limit| spell_cost(Some(limit))),
+            spent_tokens: meter.spent_tokens,
+            spent_usd: spell_cost(spent),
+            reserved_tokens: meter.reserved_tokens,
+            reserved_usd: spell_cost(Some(meter.reserved_micro_usd)),
+            set_at: budget.set_at,
+        }
+    }
+}
+
+/// Answer of `GET /budgets`, and of a change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BudgetsResponse {
+    pub budgets: Vec<BudgetView>,
+    /// Time zone in which days begin.
+    pub time_zone: String,
+}
+
+/// Answer of `POST /control/budgets/clear`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClearBudgetResponse {
+    /// False if there was no such budget.
+    pub cleared: bool,
+}

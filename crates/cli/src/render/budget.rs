@@ -1,0 +1,41 @@
+//! Budgets in words.
+
+use holon_api::{BudgetView, BudgetsResponse};
+use holon_domain::budget::BudgetPeriod;
+
+/// Renders the budgets, one line each.
+pub(crate) fn list(all: &BudgetsResponse) -> String {
+    if all.budgets.is_empty() {
+        return "no budgets; set one with: holon budget set --agent ID --tokens N".to_owned();
+    }
+    let lines: Vec<String> = all.budgets.iter().map(one).collect();
+    lines.join("\n")
+}
+
+/// Says of a budget what it limits, and how much of it is used.
+pub(crate) fn one(budget: &BudgetView) -> String {
+    let period = match budget.period {
+        BudgetPeriod::Total => "",
+        BudgetPeriod::Day => " for a day",
+    };
+    let scope = match budget.key.as_str() {
+        "" => budget.scope.clone(),
+        key => format!("{} {key}", budget.scope),
+    };
+    let tokens = budget
+        .limit_tokens
+        .map(|limit| format!("{} of {limit} tokens used", budget.spent_tokens));
+    let money = budget.limit_usd.as_ref().map(|limit| {
+        let spent = match budget.spent_usd.as_str() {
+            "unknown" => "an unknown part".to_owned(),
+            spent => format!("${spent}"),
+        };
+        format!("{spent} of ${limit} used")
+    });
+    let reserved = match budget.reserved_tokens {
+        0 => None,
+        tokens => Some(format!("{tokens} tokens reserved by open calls")),
+    };
+    let parts: Vec<String> = tokens.into_iter().chain(money).chain(reserved).collect();
+    format!("{scope}{period}: {}", parts.join(", "))
+}

@@ -1,0 +1,108 @@
+//! Charges model calls: what a provider reported, or the estimate of a call whose usage nobody knows.
+//!
+//! Every call that may have reached a provider is charged exactly once, in the commit that closes it.
+
+use crate::draft::Draft;
+use crate::input::FailedAttempt;
+use holon_domain::attempt::TokenUsage;
+use holon_domain::budget::CallTerms;
+use holon_domain::decision::Fact;
+use holon_domain::limits;
+use holon_domain::model::ModelFailureKind;
+use holon_domain::turn::{OpenTurn, Phase};
+use holon_domain::usage::{CallEstimate, UsageCharge, budget_root, day_in};
+
+/// Guesses the tokens of the turn's next call: those of the last one and some more, since conversations grow.
+pub(crate) fn guess(draft: &Draft<'_>) -> CallEstimate {
+    match draft.agent.totals.last_call {
+        Some(last) => CallEstimate {
+            input_tokens: last.input_tokens.saturating_add(last.input_tokens / 8),
+            output_tokens: last.output_tokens,
+        },
+        None => CallEstimate {
+            input_tokens: limits::FIRST_CALL_TOKENS,
+            output_tokens: 0,
+        },
+    }
+}
+
+/// Charges an answered call.
+pub(crate) fn charge_answer(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
+    close(draft, turn);
+    charge(draft, turn, usage, false);
+}
+
+/// Charges a failed call: what its provider reported, or its input if the provider has probably read it.
+pub(crate) fn charge_failure(draft: &mut Draft<'_>, turn: &mut OpenTurn, failed: &FailedAttempt) {
+    close(draft, turn);
+    match failed.failure.usage {
+        Some(usage) => charge(draft, turn, usage, false),
+        None if was_begun(failed) => {
+            charge(draft, turn, TokenUsage::new(failed.request_tokens, 0), true);
+        }
+        None => {}
+    }
+}
+
+/// Returns true if a provider has probably worked on a request although it reported no usage.
+fn was_begun(failed: &FailedAttempt) -> bool {
+    if failed.request_tokens == 0 {
+        return false;
+    }
+    let broke_off = || {
+        let diagnostics = failed.failure.diagnostics.as_ref();
+        diagnostics.is_some_and(|found| found.stage == "body")
+    };
+    match failed.failure.kind {
+        ModelFailureKind::Timeout | ModelFailureKind::InvalidResponse => true,
+        ModelFailureKind::Connection => broke_off(),
+        ModelFailureKind::Network
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Quota
+        | ModelFailureKind::Auth
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::UnsupportedTransport
+        | ModelFailureKind::ModelUnavailable
+        | ModelFailureKind::ContextLengthExceeded => false,
+    }
+}
+
+/// Charges the open call of a turn as estimated, because its outcome will never be known: the process died, or the turn
+/// was called off.
+pub(crate) fn charge_lost(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
+    let measured = turn.call_terms == CallTerms::Measure;
+    let call = close(draft, turn).filter(|_| !measured);
+    if !matches!(turn.phase, Phase::CallingModel { .. }) {
+        return;
+    }
+    if let Some(call) = call.filter(|call| call.total() > 0) {
+        charge(draft, turn, call.as_usage(), true);
+    }
+}
+
+/// Closes the open call of a turn and releases what it had reserved. Returns its estimate.
+pub(crate) fn close(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<CallEstimate> {
+    if std::mem::take(&mut turn.call_terms) == CallTerms::Bound {
+        draft.fact(Fact::ReservationReleased);
+    }
+    turn.call.take()
+}
+
+fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: bool) {
+    let price = turn.model.as_ref();
+    let price = price.and_then(|model| draft.host.models.price_of(model));
+    let identity = &draft.agent.identity;
+    let charge = UsageCharge {
+        agent_id: identity.agent_id.clone(),
+        root_agent_id: budget_root(identity).clone(),
+        work_item_id: turn.work_item_id.clone(),
+        day: day_in(draft.now, &draft.host.zone),
+        model_ref: turn.model_ref(),
+        usage,
+        estimated,
+        cost: price.map(|price| price.cost_of(usage)),
+    };
+    draft.add_to_meters(&charge);
+    draft.fact(Fact::UsageCharged(Box::new(charge)));
+}

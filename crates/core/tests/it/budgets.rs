@@ -1,0 +1,210 @@
+//! Tests of budgets in turns: a call reserves before it is made, and a turn without room is suspended and goes on.
+
+use crate::make::{self, ModelAnswer};
+use crate::states;
+use crate::world::World;
+use holon_core::Input;
+use holon_domain::brief::ActionCode;
+use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms};
+use holon_domain::event::{Event, SuspensionEnd};
+use holon_domain::message::Priority;
+use holon_domain::previous_exit::PreviousExit;
+use holon_domain::turn::{Phase, SuspensionReason};
+use holon_domain::usage::CallEstimate;
+
+fn key(period: BudgetPeriod) -> BudgetKey {
+    BudgetKey {
+        scope: BudgetScope::Agent(make::agent_id()),
+        period,
+    }
+}
+
+/// Sets the one budget of the host and keeps what was spent.
+fn limit(world: &mut World, period: BudgetPeriod, tokens: u64) {
+    let key = key(period);
+    world.meters.entry(key.clone()).or_default();
+    world.host.budgets = vec![Budget {
+        key,
+        limit_tokens: Some(tokens),
+        limit_micro_usd: None,
+        set_at: world.now,
+    }]
+    .into();
+}
+
+fn prompted(tokens: u64) -> World {
+    let mut world = states::idle();
+    limit(&mut world, BudgetPeriod::Total, tokens);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world
+}
+
+fn measure(world: &mut World, input_tokens: u64, output_tokens: u64) {
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(Input::CallMeasured {
+        stamp,
+        estimate: CallEstimate {
+            input_tokens,
+            output_tokens,
+        },
+    });
+}
+
+fn is_suspended(world: &World) -> bool {
+    let turn = world.agent.open_turn.as_ref();
+    turn.is_some_and(|turn| {
+        matches!(
+            turn.phase,
+            Phase::Suspended {
+                reason: SuspensionReason::BudgetReached,
+                ..
+            }
+        )
+    })
+}
+
+fn reserved(world: &World) -> Option<u64> {
+    world.reserved.as_ref().map(|reserved| reserved.tokens)
+}
+
+fn spent(world: &World) -> u64 {
+    world.meters[&key(BudgetPeriod::Total)].spent_tokens
+}
+
+fn ends(world: &World) -> Vec<SuspensionEnd> {
+    let end = |event: &Event| match event {
+        Event::TurnSuspensionEnded(ended) => Some(ended.by),
+        _ => None,
+    };
+    world.events.iter().filter_map(end).collect()
+}
+
+#[test]
+fn a_call_reserves_what_it_may_use_and_its_outcome_replaces_that() {
+    let mut world = prompted(20_000);
+    // The first request is guessed, and the guess has room.
+    assert_eq!(reserved(&world), Some(8_000));
+    let turn = world.agent.open_turn.as_ref().expect("a turn is open");
+    assert_eq!(turn.call_terms, CallTerms::Bound);
+    measure(&mut world, 9_000, 32_000);
+    // The request was larger. The answer gets what is left.
+    assert_eq!(reserved(&world), Some(20_000));
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert_eq!((reserved(&world), spent(&world)), (None, 12));
+}
+
+#[test]
+fn a_small_budget_is_measured_before_anything_is_sent_and_the_turn_is_suspended() {
+    let mut world = prompted(5_000);
+    let turn = world.agent.open_turn.as_ref().expect("a turn is open");
+    assert_eq!(turn.call_terms, CallTerms::Measure);
+    assert_eq!(reserved(&world), None);
+    measure(&mut world, 6_000, 32_000);
+    assert!(is_suspended(&world));
+    let briefs: Vec<_> = world.briefs.iter().collect();
+    assert_eq!(briefs.len(), 1);
+    let asks = briefs[0].action_required.as_ref().expect("an action");
+    assert_eq!(asks.code, ActionCode::BudgetReached);
+    assert!(
+        asks.next_step.contains("holon budget set --agent"),
+        "{}",
+        asks.next_step
+    );
+    assert_eq!((spent(&world), world.due.len()), (0, 0));
+}
+
+#[test]
+fn an_operators_word_neither_passes_a_budget_nor_writes_a_second_brief() {
+    let mut world = prompted(5_000);
+    measure(&mut world, 6_000, 32_000);
+    for _ in 0..3 {
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        assert!(is_suspended(&world));
+    }
+    drop(world.send(Input::Start));
+    drop(world.send(Input::ModelsChanged));
+    if world.stamp().is_some() {
+        measure(&mut world, 6_000, 32_000);
+    }
+    assert!(is_suspended(&world));
+    assert_eq!(world.briefs.len(), 1);
+}
+
+#[test]
+fn a_raised_budget_goes_on_from_there_and_answers_everything() {
+    let mut world = prompted(5_000);
+    measure(&mut world, 6_000, 32_000);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    limit(&mut world, BudgetPeriod::Total, 50_000);
+    world.send(Input::BudgetChanged);
+    assert_eq!(ends(&world), [SuspensionEnd::BudgetChanged]);
+    let answer = ModelAnswer::words("done")
+        .after(world.interjections())
+        .to(&world);
+    world.send(answer);
+    assert_eq!(
+        world.ended_as(),
+        Some(holon_domain::turn::TerminalReason::Finished)
+    );
+    assert_eq!(world.briefs.len(), 2);
+}
+
+#[test]
+fn a_raise_that_is_too_small_is_told_once_more() {
+    let mut world = prompted(5_000);
+    measure(&mut world, 6_000, 32_000);
+    limit(&mut world, BudgetPeriod::Total, 5_500);
+    world.send(Input::BudgetChanged);
+    measure(&mut world, 6_000, 32_000);
+    assert!(is_suspended(&world));
+    assert_eq!(world.briefs.len(), 2);
+}
+
+#[test]
+fn the_budget_of_a_day_ends_at_midnight() {
+    let mut world = states::idle();
+    limit(&mut world, BudgetPeriod::Day, 5_000);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    measure(&mut world, 6_000, 32_000);
+    assert!(is_suspended(&world));
+    let (_, (time, _)) = world.due.iter().next().expect("midnight is due");
+    assert_eq!(time.at().as_millis() % 86_400_000, 0, "midnight in UTC");
+    assert!(time.at() > world.now);
+    world
+        .meters
+        .insert(key(BudgetPeriod::Day), BudgetMeter::default());
+    limit(&mut world, BudgetPeriod::Day, 5_000);
+    world.let_due_come();
+    assert_eq!(ends(&world), [SuspensionEnd::PauseOver]);
+    measure(&mut world, 600, 32_000);
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert!(world.agent.open_turn.is_none());
+}
+
+#[test]
+fn a_call_that_a_crash_loses_is_charged_as_reserved_and_the_next_one_has_less_room() {
+    let mut world = prompted(20_000);
+    measure(&mut world, 9_000, 2_000);
+    world.send(Input::Recover {
+        exit: PreviousExit::Unclean,
+        proven: None,
+        found: Vec::new(),
+    });
+    assert_eq!(spent(&world), 11_000);
+    measure(&mut world, 9_000, 2_000);
+    assert!(is_suspended(&world), "9,000 are left");
+    assert_eq!((spent(&world), reserved(&world)), (11_000, None));
+}
+
+#[test]
+fn a_measured_call_that_was_never_sent_costs_nothing() {
+    let mut world = prompted(5_000);
+    world.send(Input::Recover {
+        exit: PreviousExit::Unclean,
+        proven: None,
+        found: Vec::new(),
+    });
+    assert_eq!(spent(&world), 0);
+}

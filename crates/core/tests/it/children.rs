@@ -1,0 +1,124 @@
+//! Tests of a private child: what ends it, and what does not.
+
+use crate::make::{self, ModelAnswer};
+use crate::states;
+use crate::world::World;
+use holon_core::{Input, Rejection, Reply};
+use holon_domain::agent::{AgentIdentity, AgentKind, Lifecycle, Visibility};
+use holon_domain::authority::AuthorityClass;
+use holon_domain::delegation::{ParentMessage, Supervision};
+use holon_domain::message::Priority;
+use holon_domain::send::AgentSend;
+use holon_domain::{AgentId, DelegationId, MessageId, TaskId};
+
+fn parent() -> AgentId {
+    AgentId::parse("boss").expect("a good name")
+}
+
+fn task_id() -> TaskId {
+    TaskId::from_stored("task_of_boss")
+}
+
+/// Builds a private child whose model is asked for its task.
+fn working() -> World {
+    let mut world = states::idle();
+    let settings = &mut world.agent.settings;
+    settings.identity = AgentIdentity {
+        kind: AgentKind::Child,
+        visibility: Visibility::Private,
+        lineage_parent_agent_id: Some(parent()),
+        root_agent_id: Some(parent()),
+        ..settings.identity.clone()
+    };
+    settings.supervision = Some(Supervision {
+        parent_agent_id: parent(),
+        task_id: task_id(),
+        delegation_id: DelegationId::from_stored("dlg_1"),
+    });
+    world.send(followup(&parent()));
+    world.sends.clear();
+    world
+}
+
+fn followup(from: &AgentId) -> Input {
+    Input::Received(AgentSend::Followup {
+        send: 1,
+        message: ParentMessage {
+            from: from.clone(),
+            text: "count".to_owned(),
+            authority: AuthorityClass::OperatorInstruction,
+            caused_by: MessageId::from_stored("msg_1"),
+            task_id: Some(task_id()),
+        },
+    })
+}
+
+/// Returns the reports that the child sent, each with true for a completed one.
+fn ends(world: &World) -> Vec<(bool, String)> {
+    let end = |(to, sent): &(AgentId, AgentSend)| match sent {
+        AgentSend::ChildEnded { task_id: of, end } => {
+            assert_eq!((to, of), (&parent(), &task_id()));
+            Some((end.completed, end.summary.clone()))
+        }
+        _ => None,
+    };
+    world.sends.iter().filter_map(end).collect()
+}
+
+#[test]
+fn a_child_ends_once_with_its_last_words_in_the_commit_that_ends_its_turn() {
+    let mut world = working();
+    world.send(ModelAnswer::words("seven files").to(&world));
+    assert_eq!(ends(&world), [(true, "seven files".to_owned())]);
+    assert_eq!(world.agent.lifecycle, Lifecycle::Stopped);
+    assert!(world.agent.archived_at.is_some());
+    assert_eq!(world.violations(), []);
+    assert!(
+        world.send(followup(&parent())).reply.is_err(),
+        "it has ended"
+    );
+    assert_eq!(ends(&world).len(), 1);
+}
+
+#[test]
+fn a_child_with_a_command_a_rest_or_another_message_has_not_ended() {
+    let mut world = working();
+    world.send(followup(&parent()));
+    world.send(ModelAnswer::words("first").to(&world));
+    assert_eq!(ends(&world), [], "another message waits");
+    world.send(ModelAnswer::calls(vec![make::sleep(Some(60_000))]).to(&world));
+    assert_eq!(ends(&world), [], "it wakes by itself");
+    world.let_due_come();
+    world.send(ModelAnswer::words("second").to(&world));
+    assert_eq!(ends(&world), [(true, "second".to_owned())]);
+}
+
+#[test]
+fn only_its_supervisor_writes_to_a_child() {
+    let mut world = working();
+    let stranger = AgentId::parse("bob").expect("a good name");
+    let refused = world.send(followup(&stranger)).reply;
+    assert_eq!(refused, Err(Rejection::NoSuchTask));
+    let admitted = world.send(followup(&parent())).reply;
+    assert!(
+        matches!(admitted, Ok(Reply::Admitted { .. })),
+        "{admitted:?}"
+    );
+    let told = &world.messages[&2].entry.envelope;
+    assert_eq!(told.authority_class, AuthorityClass::RuntimeInstruction);
+    assert_eq!(told.priority, Priority::Next);
+}
+
+#[test]
+fn a_stop_by_its_supervisor_archives_a_child_without_a_report() {
+    let mut world = working();
+    let late = ModelAnswer::words("too late").to(&world);
+    let stopped = world.send(Input::Received(AgentSend::Stop)).reply;
+    assert_eq!(stopped, Ok(Reply::Done));
+    assert!(world.agent.archived_at.is_some());
+    assert_eq!(world.violations(), []);
+    world.send(late);
+    let again = world.send(Input::Received(AgentSend::Stop)).reply;
+    assert_eq!(again, Ok(Reply::Unchanged));
+    assert_eq!(ends(&world), []);
+}

@@ -1,0 +1,84 @@
+//! Makes the files of a new agent before the agent itself: its worktree, and its home if it comes from a template.
+//!
+//! Both are named after the call, so a repeated call finds what it made before. A call that was called off meanwhile
+//! leaves a worktree with a record, which a clean-up removes, or a marked home, which the next start removes.
+
+use super::Shell;
+use crate::request::HomeChoice;
+use crate::tool_outcome::{CallCleanup, ToolRunOutcome};
+use crate::tool_run::ToolRun;
+use holon_core::delegation::{child_home, child_id};
+use holon_domain::consequence::Consequence;
+use holon_domain::delegation::SpawnAgent;
+use holon_domain::task::WorkspaceMode;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::workspace::{
+    SelectedWorkspace, UseMode, UseWorkspace, WorkspaceOrder, WorkspaceSelector,
+};
+
+impl Shell {
+    /// Makes the files of the agent that a call asks for.
+    pub(super) async fn prepare_child(&self, run: &ToolRun, spawn: &SpawnAgent) -> ToolRunOutcome {
+        match self.make_child_files(run, spawn).await {
+            Ok(selected) => ToolRunOutcome {
+                consequence: Consequence::ChildPrepared {
+                    selected: selected.map(Box::new),
+                },
+                forget: CallCleanup::Nothing,
+                succeeded: Vec::new(),
+            },
+            Err(error) => ToolRunOutcome::result(ToolEnvelope::failure(&run.call.name, error)),
+        }
+    }
+
+    async fn make_child_files(
+        &self,
+        run: &ToolRun,
+        spawn: &SpawnAgent,
+    ) -> Result<Option<SelectedWorkspace>, ToolError> {
+        let child = child_id(&run.call, spawn);
+        let home = child_home(&run.agent_home, &child);
+        // The home of an agent that exists is its own. The commit refuses the name.
+        if let Some(template) = &spawn.template
+            && self.home_of(&child).await.is_none()
+        {
+            let choice = HomeChoice {
+                template: Some(template.clone()),
+                seed: None,
+            };
+            let made = self.ports.home.make_from_template(&home, &choice).await;
+            made.map_err(|reason| {
+                ToolError::new(ToolErrorKind::ToolExecutionFailed, reason)
+                    .hint("name a template of this host, or leave it out")
+            })?;
+        }
+        if spawn.workspace_mode != WorkspaceMode::Worktree {
+            return Ok(None);
+        }
+        let request = UseWorkspace {
+            selector: WorkspaceSelector::WorkspaceId(run.workspace.workspace_id.clone()),
+            mode: UseMode::Isolated,
+            cwd: None,
+            isolation_label: Some("child".to_owned()),
+        };
+        // The worktree is made in the name of the parent, whose open turn keeps a clean-up away until the child exists.
+        let order = WorkspaceOrder {
+            agent_home: home,
+            ..run.workspace_order(request)
+        };
+        let selected = self.ports.workspace.select(order).await;
+        match selected {
+            Ok(selected) if selected.worktree.is_some() => Ok(Some(selected)),
+            Ok(_) => Err(no_worktree("your workspace is no git repository")),
+            Err(failure) => Err(no_worktree(&failure.message)),
+        }
+    }
+}
+
+fn no_worktree(reason: &str) -> ToolError {
+    ToolError::new(
+        ToolErrorKind::ToolExecutionFailed,
+        format!("no worktree was made, and no child: {reason}"),
+    )
+    .hint("UseWorkspace a git repository first, or leave workspace_mode out")
+}

@@ -1,0 +1,151 @@
+//! Turns on a model whose window holds little more than the rules: what gives way, and what is asked after a refusal.
+
+use crate::guidance::instructions;
+use crate::house::{House, agent, briefs, prompt};
+use crate::windows::{exactly, stating_house};
+use holon_domain::attempt::TokenUsage;
+use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::provider::LearnedLimits;
+use holon_domain::turn::TerminalReason;
+use holon_engine::Host;
+use holon_testkit::ports::{PendingCall, calls, failure, says};
+use serde_json::json;
+
+type Asked = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
+
+/// Returns the next request, or `None` if this many briefs were told first.
+async fn next_or_end(house: &House, host: &Host, told: usize) -> Option<Asked> {
+    tokio::select! {
+        call = house.model.next() => Some(call),
+        _ = briefs(host, "main", told) => None,
+    }
+}
+
+/// Tokens of the request, and the most that its answer may have.
+fn sizes(request: &ModelRequest) -> (u64, u64) {
+    (
+        request.estimated_tokens(),
+        u64::from(request.max_output_tokens),
+    )
+}
+
+/// Tokens of the request as a provider counts them that finds a quarter more than the estimate.
+fn counted(request: &ModelRequest) -> u64 {
+    request.estimated_tokens() * 5 / 4
+}
+
+/// Reports this use of tokens with a reply.
+fn used(tokens: u64, reply: Result<ModelReply, ModelFailure>) -> Result<ModelReply, ModelFailure> {
+    let usage = TokenUsage::new(tokens, 20);
+    reply.map(|reply| ModelReply { usage, ..reply })
+}
+
+async fn last_end(house: &House) -> TerminalReason {
+    let agent = house.record(&agent("main")).await.expect("an agent");
+    agent.last_turn.expect("a turn that ended").reason
+}
+
+/// The agent's own file, longer than the window has room for.
+fn rules() -> String {
+    "Keep every line short, and say at the end what you checked and how.\n".repeat(60)
+}
+
+#[tokio::test]
+async fn twenty_turns_end_well_on_a_provider_that_takes_less_than_its_window() {
+    // Counted as the provider does it, with a quarter more than the estimate.
+    const LIMIT: u64 = 3_696;
+    let (house, _stating, host) = stating_house(exactly(4_096)).await;
+    house.guidance.set(instructions(&rules()));
+    for turn in 1..=20 {
+        let asked = format!("Look at part {turn} of the ledger and tell what is missing there.");
+        prompt(&host, "main", &asked).await;
+        let mut rounds = 0;
+        while let Some(call) = next_or_end(&house, &host, turn).await {
+            let tokens = counted(&call.request);
+            if tokens > LIMIT {
+                call.answer(Err(failure(ModelFailureKind::ContextLengthExceeded)));
+                continue;
+            }
+            let shown = &call.request.frame.system_prompt;
+            assert!(!shown.contains("Only the first 0 "), "{shown}");
+            rounds += 1;
+            if rounds == 1 {
+                let look = json!({ "cmd": "cat ledger" });
+                call.answer(used(tokens, calls(&[("ExecCommand", look)])));
+                let printed = "an entry of the ledger\n".repeat(20);
+                house.commands.next().await.ends(&printed);
+            } else {
+                let told = says("Nothing is missing; the sums of that part agree.");
+                call.answer(used(tokens, told));
+            }
+        }
+        let end = last_end(&house).await;
+        assert_eq!(end, TerminalReason::Finished, "turn {turn}");
+    }
+}
+
+#[tokio::test]
+async fn the_prompt_view_counts_the_tools_of_the_next_request_after_a_refusal() {
+    let (house, _stating, host) = stating_house(exactly(8_192)).await;
+    prompt(&host, "main", "Look at the ledger.").await;
+    let first = house.model.next().await;
+    let whole = first.request.tools.estimated_tokens();
+    first.answer(Err(failure(ModelFailureKind::ContextLengthExceeded)));
+    let second = house.model.next().await;
+    let brief = second.request.tools.estimated_tokens();
+    assert!(brief < whole, "{brief} of {whole}");
+    second.answer(calls(&[("AgentGet", json!({}))]));
+    let third = house.model.next().await;
+    let view = host.reads().prompt(&agent("main"), None).await;
+    let shown = view.expect("a view").prompt.expect("a prompt");
+    assert_eq!(
+        shown.tools_tokens,
+        u64::try_from(third.request.tools.estimated_tokens()).expect("tokens")
+    );
+    assert!(shown.tools_tokens < u64::try_from(whole).expect("tokens"));
+    third.answer(says("looked"));
+    briefs(&host, "main", 1).await;
+}
+
+/// A refusal that names this window, and whether the answer was counted.
+fn too_long(window: Option<u32>, counts_answer: bool) -> Result<ModelReply, ModelFailure> {
+    Err(ModelFailure {
+        learned: window.map(|tokens| LearnedLimits {
+            context_window_tokens: Some(tokens),
+            ..LearnedLimits::default()
+        }),
+        counts_answer,
+        ..failure(ModelFailureKind::ContextLengthExceeded)
+    })
+}
+
+#[tokio::test]
+async fn after_a_refusal_the_input_is_smaller_or_the_refused_sum_or_nothing_is_sent() {
+    for window in [2_600, 3_000, 3_546, 4_096] {
+        for (stated, counts_answer) in [
+            (None, false),
+            (Some(window - window / 8), false),
+            (Some(window - window / 8), true),
+        ] {
+            let (house, _stating, host) = stating_house(exactly(window)).await;
+            house.guidance.set(instructions(&rules()));
+            prompt(&host, "main", "Look at the ledger.").await;
+            let call = house.model.next().await;
+            let (refused, refused_answer) = sizes(&call.request);
+            call.answer(too_long(stated, counts_answer));
+            let Some(call) = next_or_end(&house, &host, 1).await else {
+                let end = last_end(&house).await;
+                assert_eq!(end, TerminalReason::ContextLengthExceeded, "{window}");
+                continue;
+            };
+            let (now, answer) = sizes(&call.request);
+            let is_smaller_sum = now + answer < refused + refused_answer;
+            assert!(
+                now < refused || (counts_answer && is_smaller_sum),
+                "{window}, {stated:?}: {now} + {answer} after {refused} + {refused_answer}"
+            );
+            call.answer(says("looked"));
+            briefs(&host, "main", 1).await;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Reads of tasks and of the children that tasks stand for. Reading changes nothing.
+
+use crate::error::Error;
+use crate::reader::Reader;
+use crate::row::AgentNo;
+use crate::{children, tasks};
+use holon_domain::delegation::ChildFacts;
+use holon_domain::task::TaskRecord;
+use holon_domain::{AgentId, TaskId, limits};
+
+impl Reader<'_> {
+    /// Lists an agent's unfinished tasks in the order they began, at most twice as many as may begin.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
+        tasks::active(self.conn(), no)
+    }
+
+    /// Reads what an agent is shown of a child; `None` if it has no such child, or the child's rows cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn child(
+        &self,
+        parent: AgentNo,
+        child: &AgentId,
+    ) -> Result<Option<Box<ChildFacts>>, Error> {
+        children::facts(self.conn(), parent, child)
+    }
+
+    /// Reads one task. The oldest finished tasks are removed at some time.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn task(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
+        tasks::one(self.conn(), no, id)
+    }
+
+    /// Lists the `limit` tasks that began last, newest first.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
+        tasks::newest(self.conn(), no, limit)
+    }
+
+    /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn tasks_to_tell(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
+        let mut tasks = self.tasks(no, limits::TASKS_PER_AGENT)?;
+        // Fewer than requested means that there are no others.
+        if tasks.len() == limits::TASKS_PER_AGENT {
+            let active = self.active_tasks(no)?.into_iter().rev();
+            let older = active.filter(|task| !tasks.iter().any(|newer| newer.id == task.id));
+            let older: Vec<TaskRecord> = older.collect();
+            tasks.extend(older);
+        }
+        Ok(tasks)
+    }
+}
