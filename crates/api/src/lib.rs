@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod host_status;
+pub mod memory;
 pub mod message;
 pub mod model;
 mod provenance;
@@ -55,6 +56,7 @@ pub use host_status::{
     ActivityState, ProviderSurface, RuntimeActivity, RuntimeFailure, RuntimeStatusResponse,
     RuntimeSurface, StartupSurface,
 };
+pub use memory::RebuildMemoryRequest;
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
     AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,

@@ -27,6 +27,7 @@ mod guidance;
 mod large_home;
 mod load;
 mod memory;
+mod memory_search;
 mod output;
 mod patch;
 mod program;
@@ -93,6 +94,7 @@ const ROWS: &[&str] = &[
     "first_delta",
     "patch_50000_lines",
     "guidance_reread",
+    "memory_search_100000_documents",
     "use_workspace_isolated_20000_files",
     "message_100_and_10000",
     "prompt_assembly",
@@ -150,6 +152,7 @@ async fn measure(
         "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
+        "memory_search_100000_documents" => plain(memory_search::history(100_000)),
         "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "console_frame_10000_rows" => plain(console::frame(10_000)),

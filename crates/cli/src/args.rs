@@ -4,6 +4,7 @@ mod budget;
 mod config;
 mod daemon;
 mod delivery;
+mod memory;
 mod solve;
 mod task;
 mod template;
@@ -26,6 +27,7 @@ pub(crate) use daemon::{
 pub(crate) use delivery::{
     AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };
+pub(crate) use memory::MemoryCommand;
 pub(crate) use solve::SolveArgs;
 pub(crate) use task::{OutputArgs, StartArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
@@ -157,6 +159,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: TemplateCommand,
     },
+    /// Search and read an agent's memory.
+    Memory {
+        #[command(subcommand)]
+        command: MemoryCommand,
+    },
     /// List, install and remove an agent's skills.
     Skills {
         #[command(subcommand)]
@@ -283,6 +290,7 @@ impl Command {
             | Self::Worktree { .. }
             | Self::Wake(_)
             | Self::Agent { .. }
+            | Self::Memory { .. }
             | Self::Skills { .. }
             | Self::Delivery { .. }
             | Self::Usage(_)

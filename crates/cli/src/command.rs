@@ -16,6 +16,7 @@ mod events;
 mod explain_error;
 pub(crate) mod init;
 mod man_pages;
+mod memory;
 mod prompt;
 mod run;
 mod serve;
@@ -95,6 +96,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Explain { agent } => block_on(waiting::explain(target, agent, output)),
         Command::Debug { command } => block_on(debug::run(target, command, output)),
         Command::Agent { command } => block_on(agent::run(target, command, output)),
+        Command::Memory { command } => block_on(memory::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
         Command::Budget { command } => block_on(budget::run(target, command, output)),

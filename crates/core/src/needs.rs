@@ -184,6 +184,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         | Intent::CreateWorkItem(_)
         | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
         | Intent::WorkQuery(_)
+        | Intent::Memory(_)
         | Intent::Host(_) => {}
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Outbound, Plans,
-    ReloadableAdapters, SystemClock, Workspaces,
+    Archives, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models, OsEntropy, Outbound,
+    Plans, ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source, Token};
@@ -154,6 +154,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         outbound: Arc::new(Outbound::new(home.root().to_owned())),
+        memory: Arc::new(MemoryFolder),
         web,
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

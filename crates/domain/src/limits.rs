@@ -1,7 +1,9 @@
 //! Every bound of the runtime with its unit, its reason, and what happens at the bound.
 
+mod memory;
 mod web;
 
+pub use memory::*;
 pub use web::*;
 
 /// Largest body of one message, in bytes. A larger one is refused with 413 and no side effect:

@@ -159,6 +159,10 @@ pub enum ToolErrorKind {
     UnknownTask,
     /// The agent has no such work item.
     UnknownWorkItem,
+    /// No memory has this source reference.
+    MemorySourceNotFound,
+    /// The memory index cannot be used now.
+    MemoryUnavailable,
     /// The work item is completed and cannot change any more.
     WorkItemCompleted,
     /// The agent has no such active wait.

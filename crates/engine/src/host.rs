@@ -93,7 +93,8 @@ impl Host {
                 deltas: shell.deltas.clone(),
             },
         )
-        .with_capability_key(capability_key);
+        .with_capability_key(capability_key)
+        .with_memory(shell.memory.with_reads(Arc::new(readers.clone())));
         let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {
             reads,
@@ -122,6 +123,7 @@ impl Host {
             Scope::All => {
                 let readers = self.control.readers().clone();
                 shell.spawn(shell.clone().run_renewal_loop(readers));
+                shell.spawn(shell.clone().run_memory_loop());
             }
             // A caller waits for the run, so its turn ends and is not suspended.
             Scope::Run(_) => {}

@@ -2,6 +2,7 @@
 
 mod events;
 mod figures;
+mod memory;
 mod prompt;
 mod task;
 mod usage;
@@ -13,6 +14,7 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
+use crate::memory::Memory;
 use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
 use holon_core::delegation::active_child;
@@ -58,6 +60,7 @@ pub struct ReadHandle {
     /// Kept only to make new receivers from it.
     feed: Arc<broadcast::Receiver<FeedNotice>>,
     deltas: Deltas,
+    memory: Memory,
 }
 
 /// The sources of what subscribers learn while it happens.
@@ -75,6 +78,7 @@ impl ReadHandle {
         stalled: StalledAgents,
         feeds: LiveFeeds,
     ) -> Self {
+        let memory = Memory::new(Arc::new(readers.clone()), ports);
         Self {
             readers,
             facts,
@@ -89,7 +93,13 @@ impl ReadHandle {
             stalled,
             feed: Arc::new(feeds.notices),
             deltas: feeds.deltas,
+            memory,
         }
+    }
+
+    /// Returns the handle with a service that shares its locks with the shell's.
+    pub(crate) fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// Returns the handle with the key by which it knows the tokens of the host.

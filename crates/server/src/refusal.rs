@@ -104,7 +104,9 @@ impl From<Error> for Refusal {
 fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
-        Error::AgentNotFound { .. } | Error::SkillMissing { .. } => StatusCode::NOT_FOUND,
+        Error::AgentNotFound { .. } | Error::SkillMissing { .. } | Error::MemoryNotFound { .. } => {
+            StatusCode::NOT_FOUND
+        }
         Error::AgentConflict { .. }
         | Error::AgentAside { .. }
         | Error::SkillInstalled { .. }
@@ -121,11 +123,15 @@ fn status_of(error: &Error) -> StatusCode {
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
         Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => StatusCode::GONE,
-        Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Overloaded | Error::ShuttingDown | Error::MemoryLocked => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Error::MemoryTooSlow { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients retry on that, and an input that was stored would be stored twice.
         Error::CommitUnknown
         | Error::StoreLost { .. }
+        | Error::MemoryUnavailable { .. }
         | Error::Storage { .. }
         | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -185,7 +191,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
     match error {
         Error::Rejected(Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. })
         | Error::ShuttingDown => Some(5),
-        Error::Overloaded => Some(1),
+        Error::Overloaded | Error::MemoryLocked => Some(1),
         Error::Rejected(_)
         | Error::AgentNotFound { .. }
         | Error::AgentAside { .. }
@@ -201,6 +207,9 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
         | Error::TaskInput { .. }
+        | Error::MemoryNotFound { .. }
+        | Error::MemoryTooSlow { .. }
+        | Error::MemoryUnavailable { .. }
         | Error::SecretNotKept { .. }
         | Error::KeyReused
         | Error::RunNotRepeated

@@ -3,7 +3,7 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, budget, callback, debug, delivery, events, host_status, message, model,
+    agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
     observe, read, run, runtime, skill, task, token, trigger, usage, waiting, webhook, work,
     workspace,
 };
@@ -89,6 +89,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route(READ, "/agents/{id}/work-items", get(work::list)),
         get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
+        get_route(READ, "/agents/{id}/memory/search", get(memory::search)),
+        get_route(READ, "/agents/{id}/memory/get", get(memory::get)),
         get_route(READ, "/agents/{id}/waits", get(waiting::waits)),
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
@@ -271,6 +273,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Decision,
             "/control/agents/{id}/timers/{timer}/cancel",
             post(waiting::cancel_timer),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/memory/rebuild",
+            post(memory::rebuild),
         ),
         post_route(
             Access::Public,

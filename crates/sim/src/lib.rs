@@ -25,6 +25,7 @@ mod ingress;
 mod keys;
 mod letter;
 mod log_checker;
+mod memory_calls;
 mod message;
 mod model;
 mod observed_agent;

@@ -38,6 +38,10 @@ mod ledger;
 mod log;
 mod mark;
 mod member;
+mod memory_index;
+mod memory_outbox;
+mod memory_reads;
+mod memory_rows;
 mod migrate;
 mod model_limits;
 mod note;
@@ -76,6 +80,7 @@ mod waits;
 mod work_items;
 mod work_reader;
 mod work_rows;
+mod workspace_profiles;
 mod workspaces;
 mod writer;
 
@@ -94,6 +99,11 @@ pub use held_files::{FileFate, StoreLost};
 pub use home::{Home, HomeError, HomeState};
 pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
 pub use ledger::Ledger;
+pub use memory_index::{
+    IndexFault, IndexHits, IndexOwner, IndexPosition, MemoryBatch, MemoryIndex, SourceChange,
+};
+pub use memory_reads::MemoryReads;
+pub use memory_rows::StoredProfile;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, is_home_denied, owner_pid, start_time};
 pub use page_reader::DraftRows;

@@ -17,7 +17,9 @@ use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
+use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
+use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
@@ -38,6 +40,12 @@ impl SqliteStore {
             writer: Writer::start(db),
             readers,
         }
+    }
+}
+
+impl SqliteStore {
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 }
 
@@ -192,6 +200,27 @@ impl Store for SqliteStore {
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         let trim = move |tx: &mut crate::Tx<'_>| tx.trim_to(budget_bytes);
         self.writer.write(0, trim).await
+    }
+
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError> {
+        let id = agent_id.clone();
+        let prune = move |tx: &mut crate::Tx<'_>| {
+            tx.prune_memory_outbox(&id, position, MEMORY_OUTBOX_PRUNE)
+        };
+        self.writer.write(0, prune).await
+    }
+
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError> {
+        let write = move |tx: &mut crate::Tx<'_>| tx.write_workspace_profile(&profile, at);
+        self.writer.write(0, write).await
     }
 
     async fn note_recovered(&self) -> Result<(), WriteError> {

@@ -10,6 +10,7 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::held_files::StoreLost;
 use crate::ledger::Ledger;
+use crate::memory_reads::MemoryReads;
 use crate::reader::Reader;
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
@@ -19,7 +20,9 @@ use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
+use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
+use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
@@ -31,7 +34,7 @@ pub type Job = Box<dyn FnMut(&mut dyn Ledger) -> Result<(), Error> + Send>;
 
 /// The database as the shell uses it.
 #[async_trait]
-pub trait Store: std::fmt::Debug + Send + Sync {
+pub trait Store: MemoryReads {
     /// Runs a job inside the next commit and returns once the commit holds. `bytes` is the size of its input, which
     /// bounds a batch. See [`commit`] for a job with a value.
     async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
@@ -134,6 +137,21 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// Removes a bounded number of the oldest events of the largest holders while the host holds more than
     /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
+
+    /// Removes entries of an agent's memory outbox up to a position that its index has taken, a bounded number. Returns the
+    /// number of removed entries.
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError>;
+
+    /// Writes the profile of a workspace.
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError>;
 
     /// Records that a host has recovered every agent. Changes a restored store only.
     async fn note_recovered(&self) -> Result<(), WriteError>;
@@ -312,6 +330,24 @@ impl Store for Inline {
 
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         self.db().write(|tx| tx.trim_to(budget_bytes))
+    }
+
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError> {
+        self.db()
+            .write(|tx| tx.prune_memory_outbox(agent_id, position, MEMORY_OUTBOX_PRUNE))
+    }
+
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError> {
+        self.db()
+            .write(|tx| tx.write_workspace_profile(&profile, at))
     }
 
     async fn note_recovered(&self) -> Result<(), WriteError> {

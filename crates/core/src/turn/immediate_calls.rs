@@ -110,7 +110,9 @@ pub(super) fn route_call(
                 },
             };
         }
-        Intent::TaskOutput(_) | Intent::WorkQuery(_) | Intent::Host(_) => return CallRoute::Act,
+        Intent::TaskOutput(_) | Intent::WorkQuery(_) | Intent::Memory(_) | Intent::Host(_) => {
+            return CallRoute::Act;
+        }
         // `run_calls` handles rests and waits before this point.
         Intent::Sleep { .. } | Intent::WaitFor(_) => ToolEnvelope::failure(
             &call.name,

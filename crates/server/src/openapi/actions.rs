@@ -12,7 +12,7 @@ use holon_api::{
     CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
     CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
     DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, InstallSkillRequest,
-    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, RebuildMemoryRequest,
     RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
     RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
     SetWebhookRequest, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
@@ -175,6 +175,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/timers/{timer}/cancel",
         "Cancels an active timer.",
         schema_of::<EmptyRequest>,
+        Object,
+    ),
+    act_on(
+        "/control/agents/{id}/memory/rebuild",
+        "Takes bounded steps of a rebuild of an agent's memory index.",
+        schema_of::<RebuildMemoryRequest>,
         Object,
     ),
     deliver(

@@ -10,7 +10,9 @@ use super::params::{
 use holon_api::{
     BudgetsResponse, Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse,
 };
-use holon_domain::limits::{self, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::limits::{
+    self, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
+};
 
 /// Query of a page of events.
 const EVENT_PAGE: &[QueryParam] = &[
@@ -245,6 +247,25 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/operator-bindings",
         "Lists the bindings of an agent to remote operators.",
         &[],
+        Object,
+    ),
+    read(
+        "/agents/{id}/memory/search",
+        "Searches the memory of an agent from its active workspace.",
+        &[
+            text("query"),
+            number("limit", 1, MEMORY_RESULTS_MAX as u64),
+            truth("all_workspaces"),
+        ],
+        Object,
+    ),
+    read(
+        "/agents/{id}/memory/get",
+        "Returns the exact text of one document of an agent's memory.",
+        &[
+            text("source_ref"),
+            number("max_chars", 1, MEMORY_CONTENT_CHARS_MAX as u64),
+        ],
         Object,
     ),
     read(

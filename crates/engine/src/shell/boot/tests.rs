@@ -44,6 +44,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         home: quiet.clone(),
         workspace: quiet.clone(),
         outbound: Arc::new(crate::ports::NoOutbound),
+        memory: Arc::new(crate::ports::NoMemoryFiles),
         web: Arc::new(crate::ports::NoWeb),
         clock: quiet.clone(),
         entropy: quiet.clone(),
