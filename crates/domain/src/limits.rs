@@ -1,8 +1,12 @@
 //! Every bound of the runtime with its unit, its reason, and what happens at the bound.
 
+mod budget;
+mod delivery;
 mod memory;
 mod web;
 
+pub use budget::*;
+pub use delivery::*;
 pub use memory::*;
 pub use web::*;
 
@@ -590,43 +594,3 @@ pub const NOTIFICATIONS_PER_HOUR: u32 = 20;
 pub const OPERATOR_BINDINGS: usize = 8;
 /// Most delivery targets of a host. One more is refused.
 pub const DELIVERY_TARGETS: usize = 16;
-/// Most routes that an agent's outbox remembers. Idle routes beyond it are forgotten, oldest first.
-pub const OUTBOX_LANES: usize = 32;
-/// Most deliveries of one agent that wait on one route. At the bound the oldest one is given up with a recorded reason,
-/// so that an outbox never grows without limit.
-pub const DELIVERIES_PENDING: u64 = 256;
-/// Ended deliveries of one agent and route that are kept for inspection.
-pub const DELIVERIES_KEPT: u64 = 64;
-/// First pause before a delivery is submitted again, in milliseconds. It doubles with each further failure.
-pub const DELIVERY_PAUSE_MS: u64 = 5_000;
-/// Longest pause between two attempts of a delivery, in milliseconds.
-pub const DELIVERY_PAUSE_MAX_MS: u64 = 900_000;
-/// Longest pause that a receiver may ask for with `Retry-After`, in milliseconds. A longer one is shortened to it.
-pub const DELIVERY_RETRY_AFTER_MAX_MS: u64 = 3_600_000;
-/// Time after which a delivery that no receiver accepted is given up, in milliseconds: three days, which outlasts a
-/// weekend.
-pub const DELIVERY_PATIENCE_MS: u64 = 3 * 24 * 3_600_000;
-/// Longest time of one attempt of a delivery, in milliseconds, redirects included.
-pub const DELIVERY_ATTEMPT_MS: u64 = 20_000;
-/// Longest text of one delivery, in bytes. A longer brief is cut, and the text says so.
-pub const DELIVERY_TEXT_BYTES: usize = 32 << 10;
-/// Most attempts that one host makes at the same time on one target.
-pub const DELIVERIES_AT_ONCE: usize = 2;
-/// Most redirects of one outgoing request. One more fails the request.
-pub const WEB_REDIRECTS: usize = 5;
-/// Most bytes that are read of the answer to a delivery. The rest is dropped with its connection.
-pub const DELIVERY_ANSWER_BYTES: usize = 16 << 10;
-/// Days for which the usage of models is kept, in rows of a day, agent, work item and model. Older rows are removed.
-pub const USAGE_DAYS: u32 = 400;
-/// Most rows that one page of usage lists; the next page begins after its last key.
-pub const USAGE_PAGE: usize = 500;
-/// Tokens that the first request of an agent is guessed to have. An answered request replaces the guess.
-pub const FIRST_CALL_TOKENS: u64 = 8_000;
-/// Most budgets of one host. One more is refused with 409 (`too_many_budgets`): every model call compares itself with all
-/// of them.
-pub const BUDGETS: usize = 1_000;
-/// Fewest tokens of an answer for which a budget must have room before its model is asked, unless the model itself allows
-/// fewer. A shorter answer would be cut off and paid for nothing.
-pub const BUDGET_LEAST_ANSWER_TOKENS: u64 = 256;
-/// Pause before a call is tried again whose room in a budget other open calls have reserved, in milliseconds.
-pub const BUDGET_HELD_PAUSE_MS: u64 = 2_000;

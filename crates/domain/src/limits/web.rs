@@ -38,3 +38,5 @@ pub const IMAGES_PER_REQUEST: usize = 16;
 pub const IMAGE_REQUEST_BYTES: u64 = 16_000_000;
 /// Most images kept in one agent's home. The oldest is removed for a new one.
 pub const IMAGES_PER_AGENT: usize = 64;
+/// Most redirects of one outgoing request. One more fails the request.
+pub const WEB_REDIRECTS: usize = 5;

@@ -7,8 +7,10 @@ mod week;
 use holon_sim::plan::Plan;
 use holon_sim::{Coverage, RunReport, TraceDetail, known_bugs, play};
 
+/// Plays a plan. One that breaks a rule is played again for its trace.
 fn held(plan: &Plan) -> RunReport {
-    play(plan, TraceDetail::Lines).unwrap_or_else(|broken| {
+    let played = play(plan, TraceDetail::Hash).or_else(|_| play(plan, TraceDetail::Lines));
+    played.unwrap_or_else(|broken| {
         let trace = broken.trace.join("\n");
         panic!(
             "{trace}\n{plan}\nstep {}: {}",

@@ -1,0 +1,26 @@
+//! Bounds of the outbox and of deliveries to operators.
+
+/// Most routes that an agent's outbox remembers. Idle routes beyond it are forgotten, oldest first.
+pub const OUTBOX_LANES: usize = 32;
+/// Most deliveries of one agent that wait on one route. At the bound the oldest one is given up with a recorded reason,
+/// so that an outbox never grows without limit.
+pub const DELIVERIES_PENDING: u64 = 256;
+/// Ended deliveries of one agent and route that are kept for inspection.
+pub const DELIVERIES_KEPT: u64 = 64;
+/// First pause before a delivery is submitted again, in milliseconds. It doubles with each further failure.
+pub const DELIVERY_PAUSE_MS: u64 = 5_000;
+/// Longest pause between two attempts of a delivery, in milliseconds.
+pub const DELIVERY_PAUSE_MAX_MS: u64 = 900_000;
+/// Longest pause that a receiver may ask for with `Retry-After`, in milliseconds. A longer one is shortened to it.
+pub const DELIVERY_RETRY_AFTER_MAX_MS: u64 = 3_600_000;
+/// Time after which a delivery that no receiver accepted is given up, in milliseconds: three days, which outlasts a
+/// weekend.
+pub const DELIVERY_PATIENCE_MS: u64 = 3 * 24 * 3_600_000;
+/// Longest time of one attempt of a delivery, in milliseconds, redirects included.
+pub const DELIVERY_ATTEMPT_MS: u64 = 20_000;
+/// Longest text of one delivery, in bytes. A longer brief is cut, and the text says so.
+pub const DELIVERY_TEXT_BYTES: usize = 32 << 10;
+/// Most attempts that one host makes at the same time on one target.
+pub const DELIVERIES_AT_ONCE: usize = 2;
+/// Most bytes that are read of the answer to a delivery. The rest is dropped with its connection.
+pub const DELIVERY_ANSWER_BYTES: usize = 16 << 10;
