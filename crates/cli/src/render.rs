@@ -219,6 +219,10 @@ pub(crate) fn summary(summary: &Agent) -> String {
     }
     let total = token_usage.total;
     lines.push(format!("tokens     {}", tokens(&total)));
+    let cost = token_usage.usage.cost.as_deref();
+    if let Some(cost) = cost.filter(|cost| *cost != "unknown" && token_usage.usage.tokens > 0) {
+        lines.push(format!("cost       ${cost}"));
+    }
     if let Some(hint) = &lifecycle.operator_hint {
         lines.push(format!("note       {hint}"));
     }

@@ -8,7 +8,7 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
-use holon_domain::budget::Budget;
+use holon_domain::budget::{Budget, BudgetKey, BudgetPeriod, BudgetScope};
 use holon_domain::consequence::Consequence;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
@@ -59,6 +59,10 @@ pub struct HostConditions {
     pub callback_base: String,
     /// Budgets of the host.
     pub budgets: Arc<[Budget]>,
+    /// Tokens of each agent in a day, by the settings; a budget of the agent replaces it. Absent if there is no limit.
+    pub agent_day_tokens: Option<u64>,
+    /// Tokens of the whole host in a day, by the settings; a budget of the host replaces it. Absent if there is no limit.
+    pub host_day_tokens: Option<u64>,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
     /// Most agents that may stand above a new one.
@@ -79,6 +83,40 @@ impl HostConditions {
         }
     }
 
+    /// Returns the budgets that cover the calls of an agent for a work item: those that were set, and those of the settings
+    /// that no other replaces.
+    #[must_use]
+    pub fn budgets_of(
+        &self,
+        agent: &AgentId,
+        root: &AgentId,
+        item: Option<&WorkItemId>,
+    ) -> Vec<Budget> {
+        let set = self.budgets.iter();
+        let mut found: Vec<Budget> = set
+            .filter(|budget| budget.key.scope.covers(agent, root, item))
+            .cloned()
+            .collect();
+        let by_settings = [
+            (BudgetScope::Agent(agent.clone()), self.agent_day_tokens),
+            (BudgetScope::Host, self.host_day_tokens),
+        ];
+        for (scope, limit) in by_settings {
+            let period = BudgetPeriod::Day;
+            let key = BudgetKey { scope, period };
+            let is_set = found.iter().any(|budget| budget.key == key);
+            if limit.is_some() && !is_set {
+                found.push(Budget {
+                    key,
+                    limit_tokens: limit,
+                    limit_micro_usd: None,
+                    set_at: self.started_at,
+                });
+            }
+        }
+        found
+    }
+
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub fn new(models: ModelChain) -> Self {
@@ -92,6 +130,8 @@ impl HostConditions {
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
             budgets: Arc::new([]),
+            agent_day_tokens: None,
+            host_day_tokens: None,
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
         }

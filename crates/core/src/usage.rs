@@ -89,7 +89,7 @@ pub(crate) fn close(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<CallEs
     turn.call.take()
 }
 
-fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: bool) {
+fn charge(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage, estimated: bool) {
     let price = turn.model.as_ref();
     let price = price.and_then(|model| draft.host.models.price_of(model));
     let identity = &draft.agent.identity;
@@ -103,6 +103,8 @@ fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: 
         estimated,
         cost: price.map(|price| price.cost_of(usage)),
     };
+    turn.spending.add(&charge);
+    draft.agent.totals.spending.add(&charge);
     draft.add_to_meters(&charge);
     draft.fact(Fact::UsageCharged(Box::new(charge)));
 }

@@ -54,8 +54,18 @@ pub(crate) fn open(
             reserved: reserved(home),
             capability_key: capability_key(home),
             callback_base,
-            zone: "UTC".to_owned(),
             spawn_depth: holon_domain::limits::SPAWN_DEPTH,
+            zone: settings.budgets.time_zone.value.clone(),
+            agent_day_tokens: settings
+                .budgets
+                .agent_day_tokens
+                .as_ref()
+                .map(|set| set.value),
+            host_day_tokens: settings
+                .budgets
+                .host_day_tokens
+                .as_ref()
+                .map(|set| set.value),
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)

@@ -29,7 +29,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
-use crate::usage::CallEstimate;
+use crate::usage::{CallEstimate, Spending};
 use crate::workspace::Occupancy;
 use serde::{Deserialize, Serialize};
 
@@ -237,6 +237,9 @@ pub struct Totals {
     /// answer, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<CallEstimate>,
+    /// Everything that was charged. Rows of earlier builds count from then on.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub spending: Spending,
 }
 
 /// The last failure of a turn or of the agent's home, kept for inspection.

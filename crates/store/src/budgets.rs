@@ -112,7 +112,8 @@ pub(crate) fn list(conn: &Connection, day: &str) -> Result<Vec<BudgetStanding>, 
     Ok(found)
 }
 
-/// Reads how far a budget is used up, without the reservation of one agent. `None` if there is no such budget.
+/// Reads how far a budget is used up, without the reservation of one agent. `None` if there is no such budget over all
+/// time.
 pub(crate) fn meter(
     conn: &Connection,
     key: &BudgetKey,
@@ -124,8 +125,20 @@ pub(crate) fn meter(
     let found = first(conn, ONE, values, |row| {
         Ok(to_meter(row, 0, key.period, day)?)
     })?;
-    let Some(mut meter) = found else {
-        return Ok(None);
+    let mut meter = match (found, key.period) {
+        (Some(meter), _) => meter,
+        // Budgets of the settings have no row. A day has few rows of usage.
+        (None, BudgetPeriod::Day) => {
+            let (tokens, cost, unpriced) = used(conn, key, day)?;
+            let number = |stored: i64| u64::try_from(stored).unwrap_or(0);
+            BudgetMeter {
+                spent_tokens: number(tokens),
+                spent_micro_usd: number(cost),
+                unpriced_calls: number(unpriced),
+                ..BudgetMeter::default()
+            }
+        }
+        (None, BudgetPeriod::Total) => return Ok(None),
     };
     add_reserved(conn, scope, Some(but), &mut meter)?;
     Ok(Some(meter))

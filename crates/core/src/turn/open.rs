@@ -59,6 +59,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         usage: Default::default(),
         prompt_ceiling: None,
         answered_tokens: 0,
+        spending: Default::default(),
         call: None,
         call_terms: Default::default(),
         measured: None,

@@ -8,6 +8,7 @@ use holon_domain::brief::ActionCode;
 use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms};
 use holon_domain::event::{Event, SuspensionEnd};
 use holon_domain::message::Priority;
+use holon_domain::model::ModelPrice;
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::turn::{Phase, SuspensionReason};
 use holon_domain::usage::CallEstimate;
@@ -207,4 +208,60 @@ fn a_measured_call_that_was_never_sent_costs_nothing() {
         found: Vec::new(),
     });
     assert_eq!(spent(&world), 0);
+}
+
+#[test]
+fn the_limit_of_the_settings_holds_for_each_agent_until_a_budget_replaces_it() {
+    let mut world = states::idle();
+    world.host.agent_day_tokens = Some(5_000);
+    world
+        .meters
+        .insert(key(BudgetPeriod::Day), BudgetMeter::default());
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    measure(&mut world, 6_000, 32_000);
+    assert!(is_suspended(&world));
+    limit(&mut world, BudgetPeriod::Day, 50_000);
+    world.send(Input::BudgetChanged);
+    assert_eq!(ends(&world), [SuspensionEnd::BudgetChanged]);
+    assert!(!is_suspended(&world));
+}
+
+#[test]
+fn a_model_whose_price_is_not_known_any_more_does_not_pass_a_money_limit() {
+    let mut world = states::idle();
+    limit(&mut world, BudgetPeriod::Total, 0);
+    let mut budgets = world.host.budgets.to_vec();
+    budgets[0].limit_tokens = None;
+    budgets[0].limit_micro_usd = Some(5_000_000);
+    world.host.budgets = budgets.into();
+    let price = ModelPrice {
+        input_per_million: 3_000_000,
+        cached_input_per_million: None,
+        cache_write_per_million: None,
+        output_per_million: 15_000_000,
+    };
+    let model = "scripted/default".to_owned();
+    world.host.models.prices.insert(model.clone(), price);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert_eq!(world.agent.totals.spending.known_cost, 60);
+    let told = world.briefs.last().and_then(|brief| brief.spending);
+    assert_eq!(
+        told.map(|spent| (spent.tokens, spent.known_cost)),
+        Some((12, 60))
+    );
+
+    world.host.models.prices.remove(&model);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert!(is_suspended(&world), "no call is made at an unknown price");
+    let asks = world
+        .briefs
+        .last()
+        .and_then(|brief| brief.action_required.as_ref());
+    let next_step = &asks.expect("an action").next_step;
+    assert!(next_step.contains("price_input"), "{next_step}");
+    world.host.models.prices.insert(model, price);
+    drop(world.send(Input::ModelsChanged));
+    assert!(!is_suspended(&world));
 }
