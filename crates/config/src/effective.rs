@@ -129,6 +129,7 @@ impl Settings {
             "agent.default_id" => shown(&self.default_agent),
             "github.base_url" => shown(&self.github_base_url),
             "tui.alternate_screen" => shown(&self.alternate_screen),
+            "delegation.max_depth" => shown(&self.delegation_depth),
             "budgets.time_zone" => shown(&self.budgets.time_zone),
             "budgets.agent_day_tokens" => match &self.budgets.agent_day_tokens {
                 Some(limit) => shown(limit),

@@ -19,7 +19,7 @@ use crate::web;
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
-    PROVIDER_PATIENCE_MS, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
+    PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
     STALE_REMINDER_TOKENS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
     UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
@@ -135,6 +135,10 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         catalog,
         web,
         budgets: resolve_budgets(layers)?,
+        delegation_depth: {
+            let found = layers.find("delegation.max_depth")?;
+            decide(found.as_ref(), SPAWN_DEPTH, Found::number)?
+        },
         event_budget_bytes: {
             let found = layers.find("retention.event_budget_bytes")?;
             decide(found.as_ref(), EVENT_BUDGET_BYTES, Found::large_number)?

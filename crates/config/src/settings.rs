@@ -134,6 +134,8 @@ pub struct Settings {
     pub catalog: Catalog,
     pub web: WebSettings,
     pub budgets: BudgetSettings,
+    /// Most agents above a new one that another agent makes.
+    pub delegation_depth: Sourced<u32>,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.

@@ -8,8 +8,9 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
-use holon_domain::budget::{Budget, BudgetKey, BudgetPeriod, BudgetScope};
+use holon_domain::budget::{Budget, BudgetDefaults, BudgetKey, BudgetPeriod, BudgetScope};
 use holon_domain::consequence::Consequence;
+use holon_domain::delegation::WorktreeEnd;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
@@ -59,10 +60,7 @@ pub struct HostConditions {
     pub callback_base: String,
     /// Budgets of the host.
     pub budgets: Arc<[Budget]>,
-    /// Tokens of each agent in a day, by the settings; a budget of the agent replaces it. Absent if there is no limit.
-    pub agent_day_tokens: Option<u64>,
-    /// Tokens of the whole host in a day, by the settings; a budget of the host replaces it. Absent if there is no limit.
-    pub host_day_tokens: Option<u64>,
+    pub budget_defaults: BudgetDefaults,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
     /// Most agents that may stand above a new one.
@@ -98,8 +96,11 @@ impl HostConditions {
             .cloned()
             .collect();
         let by_settings = [
-            (BudgetScope::Agent(agent.clone()), self.agent_day_tokens),
-            (BudgetScope::Host, self.host_day_tokens),
+            (
+                BudgetScope::Agent(agent.clone()),
+                self.budget_defaults.agent_day_tokens,
+            ),
+            (BudgetScope::Host, self.budget_defaults.host_day_tokens),
         ];
         for (scope, limit) in by_settings {
             let period = BudgetPeriod::Day;
@@ -130,8 +131,7 @@ impl HostConditions {
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
             budgets: Arc::new([]),
-            agent_day_tokens: None,
-            host_day_tokens: None,
+            budget_defaults: BudgetDefaults::default(),
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
         }
@@ -299,6 +299,8 @@ pub enum Input {
     },
     /// A patch whose turn was cancelled is complete or rolled back, and its journal is removed.
     PatchFinished { stamp: Stamp },
+    /// The worktree of an ended child was looked at.
+    WorktreeCleaned { stamp: Stamp, end: WorktreeEnd },
     /// An entry of the due queue has come due.
     DueCame {
         id: DueId,

@@ -222,6 +222,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }
+        | Effect::CleanWorktree { .. }
         | Effect::SubmitDelivery { .. }
         | Effect::Deliver { .. } => false,
     };

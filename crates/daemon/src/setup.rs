@@ -33,11 +33,12 @@ use tokio::sync::Mutex;
 pub type SettingsReader = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Settings that need a restart.
-const NEEDS_RESTART: [&str; 12] = [
+const NEEDS_RESTART: [&str; 13] = [
     "agent.default_id",
     "budgets.agent_day_tokens",
     "budgets.host_day_tokens",
     "budgets.time_zone",
+    "delegation.max_depth",
     "github.base_url",
     "serve.http_addr",
     "retention.event_budget_bytes",

@@ -10,7 +10,7 @@ use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
 use crate::message::MessageKind;
-use crate::model::ModelRef;
+use crate::model::{ModelPrice, ModelRef};
 use crate::operator_transport::ReplyRoute;
 use crate::provider::ReasoningEffort;
 use crate::queue::{MessageSeq, QueueEntry};
@@ -365,6 +365,9 @@ pub struct OpenTurn {
     /// Estimate of the model call that the turn has open. Absent while none is open, and in turns of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallEstimate>,
+    /// Price of that call as it stood when the call was opened. Absent if it was not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_price: Option<ModelPrice>,
     /// Terms of that call.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub call_terms: CallTerms,

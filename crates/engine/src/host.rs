@@ -74,8 +74,7 @@ impl Host {
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
             budgets: budgets.into(),
-            agent_day_tokens: config.conduct.agent_day_tokens,
-            host_day_tokens: config.conduct.host_day_tokens,
+            budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });

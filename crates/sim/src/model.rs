@@ -6,6 +6,7 @@ use crate::observed_agent::{ObservationContext, ObservedAgent};
 use crate::post::{Delivery, Post};
 use crate::rules::{Resumption, ResumptionCounts};
 use crate::tool_world::ToolWorld;
+use crate::trees::Trees;
 use crate::violation::{Verdict, ensure, stored};
 use holon_core::input::Finding;
 use holon_domain::agent::Lifecycle;
@@ -18,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Model {
     agents: BTreeMap<AgentId, ObservedAgent>,
     post: Post,
+    trees: Trees,
+    /// Most agents above a new one.
+    pub(crate) spawn_depth: u32,
     /// Counts of what happened, so that a run that tests nothing is noticed.
     pub(crate) coverage: Coverage,
     /// Items that the request listed whose answer is handed to the kernel.
@@ -50,6 +54,11 @@ impl Model {
         self.agents.keys().cloned().collect()
     }
 
+    /// Iterates over all agents.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&AgentId, &ObservedAgent)> {
+        self.agents.iter()
+    }
+
     /// Notes that the rows of this agent are being removed.
     pub(crate) fn mark_removing(&mut self, id: &AgentId) {
         if let Some(known) = self.agents.get_mut(id) {
@@ -73,6 +82,7 @@ impl Model {
                 None => Ok(()),
             };
         };
+        self.trees.note(&record, now, self.spawn_depth)?;
         let known = self
             .agents
             .entry(id.clone())
@@ -196,7 +206,9 @@ impl Model {
     /// Checks that nothing is left to do after faults have ended and time has passed.
     pub(crate) fn at_rest(&self, tool_world: &ToolWorld) -> Verdict<()> {
         for (id, known) in &self.agents {
-            let runs = known.record.lifecycle == Lifecycle::Runnable;
+            let has_ended =
+                known.record.supervision.is_some() && known.record.archived_at.is_some();
+            let runs = known.record.lifecycle == Lifecycle::Runnable || has_ended;
             ensure(runs, "every agent can run in the end", || {
                 format!("{id} is {:?}", known.record.lifecycle)
             })?;

@@ -77,6 +77,7 @@ mod work_items;
 mod work_reader;
 mod work_rows;
 mod workspaces;
+mod worktree_users;
 mod writer;
 
 pub use agents::ListedAgent;

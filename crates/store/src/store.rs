@@ -13,6 +13,7 @@ use crate::ledger::Ledger;
 use crate::reader::Reader;
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
+use crate::worktree_users;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
@@ -22,6 +23,7 @@ use holon_domain::intent::WorkQuery;
 use holon_domain::log::LogEntry;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
+use holon_domain::workspace::WorktreeUser;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
@@ -90,6 +92,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     /// Lists an agent's unfinished tasks in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
+
+    /// Lists every agent with its tasks as users of directories.
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error>;
 
     /// Lists an agent's external triggers, newest first. Empty if there is no such agent.
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error>;
@@ -255,6 +260,10 @@ impl Store for Inline {
 
     async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
         self.read(|reader| turn_rows::task(reader, agent_id, task_id))
+    }
+
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
+        self.read(worktree_users::list)
     }
 
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {

@@ -273,17 +273,6 @@ pub(crate) fn usage(response: &Run) -> String {
             " ({percent} % from the cache)"
         )),
         response.output_tokens
-    ) + &response
-        .usage
-        .cost
-        .as_deref()
-        .map_or_else(String::new, cost_words)
-}
-
-/// Renders the cost of a run, if it is known.
-fn cost_words(cost: &str) -> String {
-    match cost {
-        "unknown" => String::new(),
-        cost => format!(", ${cost}"),
-    }
+    ) + &super::spent_words(&response.usage)
+        .map_or_else(String::new, |cost| format!(", cost {cost}"))
 }

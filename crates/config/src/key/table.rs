@@ -52,11 +52,15 @@ const EVENT_BYTES: Kind = Kind::Number {
     min: 1 << 20,
     max: i64::MAX as u64,
 };
-/// A day. No answer of a model takes longer.
+const DELEGATION_DEPTH: Kind = Kind::Number {
+    min: 0,
+    max: limits::SPAWN_DEPTH_MAX as u64,
+};
 const BUDGET_TOKENS: Kind = Kind::Number {
     min: 0,
     max: 1_000_000_000_000_000,
 };
+/// A day. No answer of a model takes longer.
 const SECONDS: Kind = Kind::Number {
     min: 1,
     max: 86_400,
@@ -538,6 +542,12 @@ pub const KEYS: &[Key] = &[
         SCREENS,
         "auto",
         "Whether `holon tui` has a screen of its own, which is gone when it is closed. `auto` means yes, apart from terminals in which scrolling back needs the normal screen (Zellij).",
+    ),
+    with_default(
+        "delegation.max_depth",
+        DELEGATION_DEPTH,
+        "1",
+        "Most agents above one that `SpawnAgent` makes: 1 lets an agent make children that make none, 0 none at all.",
     ),
     with_default(
         "budgets.time_zone",

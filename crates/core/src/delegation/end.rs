@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::input::Reply;
 use crate::lifecycle;
 use crate::rejection::Rejection;
+use crate::task;
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::ActionRequired;
 use holon_domain::closure::ClosureOutcome;
@@ -148,14 +149,15 @@ pub(crate) fn handle_attached(
         let named = task.child().map(|named| &named.child_agent_id);
         named == Some(child) && !task.is_over()
     };
-    let open = draft.task(task_id).filter(is_of_child).is_some();
+    let open = draft.task(task_id).filter(is_of_child);
     if draft.is_incomplete() {
         return Reply::Unchanged;
     }
-    if !open {
+    let Some(task) = open else {
         draft.send(child.clone(), AgentSend::Stop);
         return Reply::Unchanged;
-    }
+    };
+    task::resume_child(draft, task, "its child goes on");
     if after_restart {
         draft.event(Event::SupervisedChildTaskMonitorReattached(
             SupervisedChildTaskMonitorReattached {

@@ -328,6 +328,7 @@ pub(crate) fn handle_followup_verdict(
     match verdict {
         Verdict::Accepted { .. } => {
             turn.note_bound_progress();
+            let task = task::resume_child(draft, task, "written to by its parent");
             let bytes = words.len() as u64;
             draft.event(Event::TaskInputDelivered(TaskInputDelivered {
                 task_id: task.id.clone(),

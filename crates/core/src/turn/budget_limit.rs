@@ -143,7 +143,8 @@ fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
         RefusalCause::PriceUnknown => {
             let model = turn.model_ref();
             format!(
-                "the price of {model} is not known: choose another model, or limit tokens instead: holon budget clear {options}"
+                "the price of {model} is not known: set models.catalog.\"{model}\".price_input and price_output, choose another \
+                 model, or limit tokens instead: holon budget clear {options}"
             )
         }
     }

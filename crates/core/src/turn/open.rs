@@ -61,6 +61,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         answered_tokens: 0,
         spending: Default::default(),
         call: None,
+        call_price: None,
         call_terms: Default::default(),
         measured: None,
         failed_attempts: 0,

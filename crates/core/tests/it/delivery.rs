@@ -7,13 +7,14 @@ use crate::world::World;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::delegation::ChildTask;
 use holon_domain::intent::Intent;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
 use holon_domain::send::{AgentSend, ChildEnd, SendId, Verdict};
-use holon_domain::task::{TaskKind, TaskStatus};
+use holon_domain::task::{TaskKind, TaskRecoverySpec, TaskStatus, WorkspaceMode};
 use holon_domain::turn::Phase;
-use holon_domain::{AgentId, TaskId};
+use holon_domain::{AgentId, DelegationId, TaskId};
 
 fn bob() -> AgentId {
     AgentId::parse("bob").expect("a good name")
@@ -215,6 +216,64 @@ fn an_interrupted_child_can_still_come_to_its_end() {
     assert_eq!(world.violations(), []);
     let again = world.send(child_ended(&id, true)).reply;
     assert_eq!(again, Err(Rejection::NoSuchTask));
+}
+
+#[test]
+fn an_interrupted_child_that_is_heard_of_or_written_to_runs_again() {
+    let child = AgentId::parse("tmp_child").expect("a good name");
+    let attached = |id: &TaskId| {
+        Input::Received(AgentSend::ChildAttached {
+            child: child.clone(),
+            task_id: id.clone(),
+            after_restart: true,
+        })
+    };
+    let prepared = || {
+        let (mut world, id) = with_interrupted_child();
+        world.tasks[0].recovery = Some(TaskRecoverySpec::ChildAgentTask {
+            summary: "count".to_owned(),
+            prompt: "count".to_owned(),
+            trust: AuthorityClass::OperatorInstruction.into(),
+            workspace_mode: WorkspaceMode::Inherit,
+            child: Some(Box::new(ChildTask {
+                child_agent_id: child.clone(),
+                delegation_id: DelegationId::from_stored("dlg_1"),
+                worktree: None,
+            })),
+        });
+        (world, id)
+    };
+    let runs = |world: &World| {
+        assert_eq!(world.tasks[0].status, TaskStatus::Running);
+        assert_eq!(world.agent.active_tasks, 1);
+        assert_eq!(world.violations(), []);
+    };
+    let (mut world, id) = prepared();
+    for _ in 0..2 {
+        drop(world.send(attached(&id)));
+        runs(&world);
+    }
+    assert_eq!(world.sends, [], "no stop is sent");
+    drop(world.send(child_ended(&id, true)));
+    assert_eq!(world.tasks[0].status, TaskStatus::Completed);
+    assert_eq!(world.agent.active_tasks, 0);
+
+    let (mut world, id) = prepared();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let input = commands::task_input(&id);
+    world.send(ModelAnswer::calls(vec![input]).to(&world));
+    let sent = world.sends.iter().find_map(|(to, sent)| match sent {
+        AgentSend::Followup { send, .. } => Some((to.clone(), *send)),
+        _ => None,
+    });
+    let (to, send) = sent.expect("a follow-up");
+    assert_eq!(to, child);
+    let accepted = Verdict::Accepted { message_id: None };
+    world.send(Input::Received(AgentSend::Verdict {
+        send,
+        verdict: accepted,
+    }));
+    runs(&world);
 }
 
 #[test]

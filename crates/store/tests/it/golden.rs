@@ -133,6 +133,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome
             | Effect::Deliver { .. }
