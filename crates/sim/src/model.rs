@@ -21,7 +21,7 @@ pub(crate) struct Model {
     post: Post,
     trees: Trees,
     /// Most agents above a new one.
-    pub(crate) spawn_depth: u32,
+    spawn_depth: u32,
     /// Counts of what happened, so that a run that tests nothing is noticed.
     pub(crate) coverage: Coverage,
     /// Items that the request listed whose answer is handed to the kernel.
@@ -34,8 +34,9 @@ pub(crate) struct Model {
 
 impl Model {
     /// Creates the oracle of a run.
-    pub(crate) fn new(clock_jumps: bool, started_at: Timestamp) -> Self {
+    pub(crate) fn new(clock_jumps: bool, started_at: Timestamp, spawn_depth: u32) -> Self {
         Self {
+            spawn_depth,
             clock_jumps,
             started_at,
             ..Self::default()

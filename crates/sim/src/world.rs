@@ -105,10 +105,7 @@ impl World {
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now,
-            model: Model {
-                spawn_depth: spawn_depth(&plan),
-                ..Model::new(plan.has(Fault::ClockJump), now)
-            },
+            model: Model::new(plan.has(Fault::ClockJump), now, spawn_depth(&plan)),
             tool_world: ToolWorld::default(),
             trace,
             flights: Vec::new(),
