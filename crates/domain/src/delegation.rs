@@ -58,6 +58,9 @@ pub struct Supervision {
     /// Task of the parent. The end of the child closes it.
     pub task_id: TaskId,
     pub delegation_id: DelegationId,
+    /// Worktree that was made for the child, wherever it works now. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreeSession>,
 }
 
 /// What the task of a child says about it. With the row of the task it is the delegation record.

@@ -3,10 +3,11 @@
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
 use crate::{detached, home};
-use holon_domain::agent::Lifecycle;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::delegation::WorktreeEnd;
 use holon_domain::effect::Effect;
 use holon_domain::event::{Event, WorktreeAutoCleanedUp, WorktreeRetainedForReview};
+use holon_domain::workspace::WorktreeSession;
 use holon_domain::{limits, text};
 
 /// Opens the effect that removes the worktree of an ended child, once no command or patch of the child works in it. It is
@@ -16,13 +17,18 @@ pub(crate) fn clean_worktree_when_free(draft: &mut Draft<'_>) {
     let has_ended = agent.archived_at.is_some() || agent.lifecycle == Lifecycle::Deleting;
     let is_free = agent.active_tasks == 0 && agent.patches.is_empty();
     let is_looked_at = agent.worktree_end.is_some() || !agent.cleanups.is_empty();
-    if agent.supervision.is_none() || !has_ended || !is_free || is_looked_at {
+    if !has_ended || !is_free || is_looked_at {
         return;
     }
-    if let Some(session) = &agent.settings.worktree_session {
-        let worktree_path = session.worktree_path.clone();
+    if let Some(WorktreeSession { worktree_path, .. }) = worktree_of(agent) {
         detached::open(draft, Effect::CleanWorktree { worktree_path });
     }
+}
+
+/// Returns the worktree that was made for a private child; `None` if there is none.
+fn worktree_of(agent: &AgentRecord) -> Option<WorktreeSession> {
+    let supervision = agent.supervision.as_ref()?;
+    supervision.worktree.clone()
 }
 
 /// Handles the end of the clean-up.
@@ -40,7 +46,7 @@ pub(crate) fn handle_worktree_end(draft: &mut Draft<'_>, stamp: Stamp, end: &Wor
             }
         }
     };
-    if let Some(session) = draft.agent.settings.worktree_session.clone() {
+    if let Some(session) = worktree_of(&draft.agent) {
         let (worktree_path, worktree_branch) = (session.worktree_path, session.worktree_branch);
         draft.event(match &end {
             WorktreeEnd::Removed => Event::WorktreeAutoCleanedUp(WorktreeAutoCleanedUp {

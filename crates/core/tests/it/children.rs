@@ -37,6 +37,7 @@ fn working() -> World {
         parent_agent_id: parent(),
         task_id: task_id(),
         delegation_id: DelegationId::from_stored("dlg_1"),
+        worktree: None,
     });
     world.send(followup(&parent()));
     world.sends.clear();
@@ -126,9 +127,10 @@ fn a_stop_by_its_supervisor_archives_a_child_without_a_report() {
     assert_eq!(ends(&world), []);
 }
 
-/// Gives the child a worktree of its own.
+/// Gives the child a worktree that was made for it and that it has left since.
 fn in_worktree(mut world: World) -> World {
-    world.agent.settings.worktree_session = Some(WorktreeSession {
+    let supervision = world.agent.settings.supervision.as_mut();
+    supervision.expect("a child").worktree = Some(WorktreeSession {
         original_working_directory: "/w/project".to_owned(),
         original_branch: "main".to_owned(),
         worktree_path: "/w/child-1".to_owned(),

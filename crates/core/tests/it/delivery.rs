@@ -220,7 +220,7 @@ fn an_interrupted_child_can_still_come_to_its_end() {
 
 #[test]
 fn an_interrupted_child_that_is_heard_of_or_written_to_runs_again() {
-    let child = AgentId::parse("tmp_child").expect("a good name");
+    let child = AgentId::parse("helper").expect("a good name");
     let attached = |id: &TaskId| {
         Input::Received(AgentSend::ChildAttached {
             child: child.clone(),

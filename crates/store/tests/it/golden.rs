@@ -140,7 +140,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 11, "{found:?}");
 }
 
 #[test]
