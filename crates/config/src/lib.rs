@@ -56,4 +56,4 @@ pub use service::ServiceEnv;
 pub use settings::{AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder};
 pub use source::{Source, Sourced};
 pub use token::Token;
-pub use web::{FetchSettings, SearchSettings, WebSettings};
+pub use web::{FetchSettings, IncompleteProvider, SearchSettings, WebSettings};

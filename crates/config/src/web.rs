@@ -52,6 +52,16 @@ pub struct SearchSettings {
     pub max_provider_attempts: Sourced<u32>,
     /// Providers in the order in which they are asked.
     pub providers: Vec<SearchProvider>,
+    /// Providers that are not asked, because something they need is not set yet.
+    pub incomplete: Vec<IncompleteProvider>,
+}
+
+/// A search provider whose keys are being set one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IncompleteProvider {
+    pub name: String,
+    /// What is missing, with the key to set.
+    pub problem: String,
 }
 
 /// The settings of the web tools, and what was set about single providers.
@@ -111,9 +121,15 @@ fn search(layers: Layers<'_>) -> Result<(SearchSettings, Vec<Explicit>), Error> 
         .file
         .map(|file| file.names_under(&["web", "providers"]))
         .unwrap_or_default();
-    let (mut known, mut explicit) = (Vec::new(), Vec::new());
+    let (mut known, mut incomplete, mut explicit) = (Vec::new(), Vec::new(), Vec::new());
     for (name, place) in names {
-        known.push(provider(layers, name, &place, &mut explicit)?);
+        match provider(layers, name, &place, &mut explicit)? {
+            Ok(provider) => known.push(provider),
+            Err(problem) => incomplete.push(IncompleteProvider {
+                name: name.to_owned(),
+                problem: problem.to_owned(),
+            }),
+        }
     }
     let provider = {
         let found = layers.find("web.search.provider")?;
@@ -131,9 +147,13 @@ fn search(layers: Layers<'_>) -> Result<(SearchSettings, Vec<Explicit>), Error> 
             wanted.iter().find(|name| !is_known(name)),
             layers.find(setting)?,
         ) {
-            return Err(found.refuse(format!(
-                "there is no search provider {wrong:?}; set web.providers.{wrong}.kind first"
-            )));
+            let unfinished = incomplete.iter().find(|one| one.name == *wrong);
+            return Err(found.refuse(match unfinished {
+                Some(one) => format!("search provider {wrong:?} is incomplete: {}", one.problem),
+                None => format!(
+                    "there is no search provider {wrong:?}; set web.providers.{wrong}.kind first"
+                ),
+            }));
         }
     }
     let mode = {
@@ -155,6 +175,7 @@ fn search(layers: Layers<'_>) -> Result<(SearchSettings, Vec<Explicit>), Error> 
             WEB_SEARCH_ATTEMPTS,
         )?,
         providers: ordered(&known, &provider.value, &names.value),
+        incomplete,
         provider,
         names,
     };
@@ -175,12 +196,13 @@ fn ordered(known: &[SearchProvider], first: &str, names: &[String]) -> Vec<Searc
     ordered
 }
 
+/// Reads one provider. The inner error says what it lacks: its keys are set one after the other, so that is no mistake.
 fn provider(
     layers: Layers<'_>,
     name: &str,
     place: &Place,
     explicit: &mut Vec<Explicit>,
-) -> Result<SearchProvider, Error> {
+) -> Result<Result<SearchProvider, &'static str>, Error> {
     let refuse = |problem: &str| Error::Value {
         place: place.clone(),
         problem: problem.to_owned(),
@@ -200,7 +222,9 @@ fn provider(
         Ok(found)
     };
     let text = |found: Option<Found>| found.map(|found| found.value.to_string());
-    let kind = text(found("kind")?).ok_or_else(|| refuse("a search provider needs `kind`"))?;
+    let Some(kind) = text(found("kind")?) else {
+        return Ok(Err("a search provider needs `kind`"));
+    };
     let kind = SearchProviderKind::ALL
         .into_iter()
         .find(|one| one.as_str() == kind)
@@ -219,12 +243,10 @@ fn provider(
     let credential_profile = text(found("credential_profile")?);
     match kind {
         SearchProviderKind::Command if argv.is_empty() => {
-            return Err(refuse(
-                "a provider of the kind `command` needs `command.argv`",
-            ));
+            return Ok(Err("a provider of the kind `command` needs `command.argv`"));
         }
         SearchProviderKind::Searxng if base_url.is_empty() => {
-            return Err(refuse("a provider of the kind `searxng` needs `base_url`"));
+            return Ok(Err("a provider of the kind `searxng` needs `base_url`"));
         }
         _ if in_the_clear.is_some() && credential_profile.is_some() => {
             return Err(refuse(
@@ -235,7 +257,7 @@ fn provider(
             && credential_profile.is_none()
             && Some(base_url.as_str()) == kind.usual_base_url() =>
         {
-            return Err(refuse(
+            return Ok(Err(
                 "this provider needs `credential_profile`, the profile with its key",
             ));
         }
@@ -260,7 +282,7 @@ fn provider(
         _ => WEB_SEARCH_BYTES,
     };
     let max_output_bytes = large(found("limits.max_output_bytes")?, usual_bytes as u64)?;
-    Ok(SearchProvider {
+    Ok(Ok(SearchProvider {
         name: name.to_owned(),
         kind,
         base_url,
@@ -269,7 +291,7 @@ fn provider(
         mapping,
         timeout_ms: large(found("limits.timeout_ms")?, WEB_SEARCH_MS)?,
         max_output_bytes: usize::try_from(max_output_bytes).unwrap_or(usize::MAX),
-    })
+    }))
 }
 
 impl WebSettings {

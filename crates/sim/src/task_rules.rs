@@ -46,14 +46,13 @@ pub(crate) fn check_transition(before: &TaskRecord, row: &TaskRecord) -> Verdict
         TaskStatus::Running => before.status == TaskStatus::Cancelling,
         _ => false,
     };
-    let same_command = match before.status {
-        // A start adds what is known of it, and the command stays.
-        TaskStatus::Queued => {
-            let text = |task: &TaskRecord| task.command().map(|spec| spec.cmd_digest.clone());
-            let runs = row.status == TaskStatus::Running;
-            !(runs && row.command().is_some_and(is_queued)) && text(before) == text(row)
-        }
-        _ => before.recovery == row.recovery,
+    let same_command = if before.command().is_some_and(is_queued) {
+        // A start, or an end that shows it, adds what is known of it, and the command stays.
+        let text = |task: &TaskRecord| task.command().map(|spec| spec.cmd_digest.clone());
+        let runs = row.status == TaskStatus::Running;
+        !(runs && row.command().is_some_and(is_queued)) && text(before) == text(row)
+    } else {
+        before.recovery == row.recovery
     };
     let same = same_command && before.created_at == row.created_at;
     ensure(!back && same, "a task moves forward only", || {

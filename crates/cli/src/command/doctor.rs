@@ -13,7 +13,9 @@ use crate::exit::{Exit, Failure};
 use crate::host::suspended_pid;
 use crate::output::Output;
 use crate::{render, settings};
-use findings::{MachineFacts, Terminal, database, host, machine, models, settings_file};
+use findings::{
+    MachineFacts, Terminal, database, host, machine, models, search_providers, settings_file,
+};
 use holon_config::{Color, Env, Flags, Settings, Token};
 use holon_daemon::{Home, checkup};
 use std::io::{self, IsTerminal as _};
@@ -45,6 +47,7 @@ pub(crate) async fn run(
             database(&checkup::check_database(&settings)),
             models(&report),
         ],
+        search_providers(&settings.web.search.incomplete),
     ];
     let examination = Examination::new(home, findings.concat());
     output.answer_wrapped(&examination, render::doctor::examination);

@@ -387,11 +387,13 @@ fn a_run_goes_on_to_its_answer_if_its_agent_was_woken_before_it_could_wait() {
         &json!([{ "calls": [note] }, { "calls": [wait] }, { "text": "Now it is answered." }]),
     );
     let ran = world.run(&["run", "hi", "--model", &alone]);
+    // Its own message was no event of the build, so the wait for that is still open beside the answer.
     assert_eq!(
         (ran.code, ran.stdout.as_str()),
-        (Some(0), "Now it is answered.\n"),
+        (Some(4), "Now it is answered.\n"),
         "{ran:?}"
     );
+    assert!(ran.stderr.contains("awaiting_external_change"), "{ran:?}");
 
     let meeting = world.meeting("build");
     let command = json!({ "tool": "ExecCommand", "input": { "cmd": meeting.shell() } });

@@ -220,6 +220,7 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
         let name = key
             .name
             .replace("<id>", "anthropic")
+            .replace("<name>", "mine")
             .replace("<provider/model>", "\"a/b\"");
         let value = match key.name {
             "model.default" => "ollama/b".to_owned(),
@@ -227,6 +228,8 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
             "web.fetch.allowed_hosts" | "web.fetch.denied_hosts" | "web.fetch.private_hosts" => {
                 "[\"x.example\"]".to_owned()
             }
+            "web.search.providers" => "[\"x\"]".to_owned(),
+            "web.providers.<name>.base_url" => "https://x.example".to_owned(),
             "serve.http_addr" => "127.0.0.1:9".to_owned(),
             "budgets.time_zone" => "Europe/Berlin".to_owned(),
             name if name.starts_with("models.catalog.<provider/model>.price_") => "2.50".to_owned(),
@@ -245,8 +248,12 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
         let path = home.path();
         // A search names a provider that there is.
         if key.name.starts_with("web.search.provider") {
-            edit::set(path, "web.providers.x.kind", "command").expect("a provider");
+            let kind = [("kind", "command"), ("command.argv", "[\"find\"]")];
+            for (key, value) in kind {
+                edit::set(path, &format!("web.providers.x.{key}"), value).expect("a provider");
+            }
         }
+        let before = fs::read_to_string(Settings::file_path(path)).unwrap_or_default();
         match needed {
             None => edit::set(path, &name, &value).expect(&name),
             Some((source, detail)) => {
@@ -273,7 +280,7 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
                 .expect("one");
             assert_eq!((found, shown), (name.clone(), value), "{name}");
             assert!(edit::unset(path, &name).expect(&name), "{name}");
-            assert_eq!(content(&home), "", "{name}");
+            assert_eq!(content(&home), before, "{name}");
             assert!(!edit::unset(path, &name).expect(&name), "{name}");
         }
     }

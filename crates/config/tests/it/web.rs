@@ -78,20 +78,7 @@ fn providers_are_asked_in_the_order_that_the_settings_give() {
 #[test]
 fn what_cannot_work_is_refused_with_the_place_where_it_stands() {
     for (content, words) in [
-        (
-            "[web.providers.x]\nbase_url = 'https://a.org'",
-            "needs `kind`",
-        ),
         ("[web.providers.x]\nkind = 'google'", "one of searxng"),
-        (
-            "[web.providers.x]\nkind = 'command'",
-            "needs `command.argv`",
-        ),
-        ("[web.providers.x]\nkind = 'searxng'", "needs `base_url`"),
-        (
-            "[web.providers.x]\nkind = 'brave'",
-            "needs `credential_profile`",
-        ),
         (
             "[web.providers.x]\nkind = 'searxng'\nbase_url = 'http://10.0.0.1'\ncredential_profile = 'k'",
             "in the clear",
@@ -118,6 +105,37 @@ fn what_cannot_work_is_refused_with_the_place_where_it_stands() {
         let refused = settings(content).expect_err(content);
         assert!(refused.contains(words), "{content}: {refused}");
         assert!(refused.contains("config.toml"), "{content}: {refused}");
+    }
+}
+
+#[test]
+fn an_incomplete_provider_is_not_asked_and_cannot_be_named() {
+    for (provider, words) in [
+        (
+            "[web.providers.x]\nbase_url = 'https://a.org'",
+            "needs `kind`",
+        ),
+        (
+            "[web.providers.x]\nkind = 'command'",
+            "needs `command.argv`",
+        ),
+        ("[web.providers.x]\nkind = 'searxng'", "needs `base_url`"),
+        (
+            "[web.providers.x]\nkind = 'brave'",
+            "needs `credential_profile`",
+        ),
+    ] {
+        let search = settings(provider).expect(provider).web.search;
+        assert!(search.providers.is_empty(), "{provider}");
+        let [incomplete] = search.incomplete.try_into().expect("one");
+        assert_eq!(incomplete.name, "x");
+        assert!(incomplete.problem.contains(words), "{incomplete:?}");
+        for named in ["provider = 'x'", "providers = ['x']"] {
+            let content = format!("{provider}\n[web.search]\n{named}");
+            let refused = settings(&content).expect_err(&content);
+            assert!(refused.contains("\"x\" is incomplete"), "{refused}");
+            assert!(refused.contains(words), "{content}: {refused}");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::intent::TaskOutput;
-use holon_domain::limits::KEPT_REPLY_MS;
+use holon_domain::limits::{HINT_TICK_PAUSE_MS, KEPT_REPLY_MS};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -149,6 +149,7 @@ async fn a_token_works_across_restarts_until_it_is_rotated_or_revoked() {
     host.shut_down().await.unwrap();
     let host = house.start_as(conduct()).await;
     assert_eq!(token(&host, DeliveryMode::WakeHint).await, old);
+    house.clock.advance(HINT_TICK_PAUSE_MS);
     deliver(&host, &old, None, "two").await.unwrap();
     house.model.next().await.answer(says("seen"));
     at_rest(&host, "main").await;

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 69] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 70] = [
     (
         "agent_stopped",
         409,
@@ -291,6 +291,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 69] = [
         422,
         None,
         Some("send a new key with a new request, and the same key only to repeat the same request"),
+    ),
+    (
+        "run_not_repeated",
+        409,
+        None,
+        Some("look at what it has done, and send the request with a new key to run it once more"),
     ),
     (
         "cursor_too_old",

@@ -2,7 +2,7 @@
 
 use super::view::Finding;
 use crate::exit::Failure;
-use holon_config::DoctorReport;
+use holon_config::{DoctorReport, IncompleteProvider};
 use holon_daemon::HomeState;
 use holon_daemon::checkup::DatabaseCheck;
 use holon_daemon::lifecycle::{ControlAnswer, Found, SocketFound};
@@ -265,6 +265,21 @@ pub(super) fn models(report: &DoctorReport) -> Finding {
     } else {
         Finding::error("models", words, &report.next_step)
     }
+}
+
+/// Judges the search providers: those that lack a key are not asked.
+pub(super) fn search_providers(incomplete: &[IncompleteProvider]) -> Vec<Finding> {
+    let warn = |one: &IncompleteProvider| {
+        Finding::warning(
+            "web",
+            format!("search provider {} is not asked: {}", one.name, one.problem),
+            format!(
+                "set it with: holon config set web.providers.{}.KEY VALUE",
+                one.name
+            ),
+        )
+    };
+    incomplete.iter().map(warn).collect()
 }
 
 /// Returns a size for people, such as `1.5 GB`.

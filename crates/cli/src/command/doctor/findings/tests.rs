@@ -126,6 +126,18 @@ fn damage_of_the_database_is_named_up_to_a_bound() {
 }
 
 #[test]
+fn a_search_provider_that_lacks_a_key_is_a_warning() {
+    assert!(search_providers(&[]).is_empty());
+    let incomplete = IncompleteProvider {
+        name: "mine".to_owned(),
+        problem: "a search provider needs `kind`".to_owned(),
+    };
+    let [finding] = search_providers(&[incomplete]).try_into().expect("one");
+    assert_eq!(level_of(&finding), WARNING);
+    assert!(finding.message.contains("mine is not asked"));
+}
+
+#[test]
 fn sizes_have_one_decimal() {
     for (bytes, words) in [
         (12, "12 bytes"),
