@@ -93,6 +93,7 @@ fn settle_open(
     }
     if matches!(cause, RecoveryCause::Boot(_)) {
         delegation::attach(draft, true);
+        delegation::hear_missed_ends(draft);
     }
     if let Some(mut turn) = draft.agent.open_turn.take() {
         usage::charge_lost(draft, &mut turn);

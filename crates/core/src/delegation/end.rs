@@ -13,7 +13,7 @@ use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SupervisedChildTaskMonitorReattached};
 use holon_domain::send::{AgentSend, ChildEnd};
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::OpenTurn;
+use holon_domain::turn::{OpenTurn, TerminalKind};
 use holon_domain::{AgentId, TaskId, limits, text};
 
 /// Ends a child that is done: its parent's task is closed and the child archived, in the commit that ends its turn.
@@ -167,6 +167,30 @@ pub(crate) fn handle_attached(
         ));
     }
     Reply::Unchanged
+}
+
+/// Ends the tasks of children that ended while the agent could not be told, because its rows could not be read.
+pub(crate) fn hear_missed_ends(draft: &mut Draft<'_>) {
+    for task in draft.active_tasks() {
+        let Some(own) = task.child() else {
+            continue;
+        };
+        let Some(facts) = draft.child(&own.child_agent_id) else {
+            continue;
+        };
+        if facts.agent.archived_at.is_none() {
+            continue;
+        }
+        let last = facts.agent.last_turn.as_ref();
+        let end = ChildEnd {
+            completed: last.is_some_and(|last| last.kind == TerminalKind::Completed),
+            summary: facts
+                .last_result_brief
+                .unwrap_or_else(|| "it has ended, and its report was lost".to_owned()),
+        };
+        // The task is open, so nothing is refused.
+        drop(task::handle_child_end(draft, &task.id, &end));
+    }
 }
 
 /// Stops the child of a task, with everything below it.
