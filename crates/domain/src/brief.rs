@@ -113,7 +113,12 @@ pub struct BriefRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
     /// What the turn had spent when the brief was written. Absent if that is nothing, and in briefs of earlier builds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "usage",
+        with = "crate::usage::short_list",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub spending: Option<Spending>,
 }
 

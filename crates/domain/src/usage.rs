@@ -155,6 +155,32 @@ impl Spending {
     }
 }
 
+/// Spending as a list of three numbers, for rows that every turn writes.
+pub(crate) mod short_list {
+    use super::{MicroUsd, Spending};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+    pub(crate) fn serialize<S: Serializer>(
+        spending: &Option<Spending>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let list = spending.map(|spent| (spent.tokens, spent.known_cost, spent.unpriced_calls));
+        list.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Spending>, D::Error> {
+        let list: Option<(u64, MicroUsd, u64)> = Option::deserialize(deserializer)?;
+        Ok(list.map(|(tokens, known_cost, unpriced_calls)| Spending {
+            tokens,
+            known_cost,
+            unpriced_calls,
+        }))
+    }
+}
+
 /// Spending as clients read it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SpendingView {

@@ -213,7 +213,8 @@ impl Model {
             ensure(runs, "every agent can run in the end", || {
                 format!("{id} is {:?}", known.record.lifecycle)
             })?;
-            let idle = known.record.open_turn.is_none() && known.live.is_empty();
+            // What a child had not read when it was stopped stays in its queue.
+            let idle = known.record.open_turn.is_none() && (has_ended || known.live.is_empty());
             ensure(idle, "nothing is pending in the end", || {
                 format!("{id}: {:?} {:?}", known.record.open_turn, known.live)
             })?;
