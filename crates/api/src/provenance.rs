@@ -295,6 +295,8 @@ impl Provenance {
             | Event::WorkspaceOccupancyReleased(_)
             | Event::WorktreeEntered(_)
             | Event::WorktreeExited(_)
+            | Event::WorktreeAutoCleanedUp(_)
+            | Event::WorktreeRetainedForReview(_)
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
             | Event::WakeHintTriggered(_)

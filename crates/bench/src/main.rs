@@ -21,6 +21,7 @@ mod bare;
 mod callbacks;
 mod command;
 mod console;
+mod delegation;
 mod delta;
 mod disk;
 mod guidance;
@@ -96,6 +97,9 @@ const ROWS: &[&str] = &[
     "guidance_reread",
     "memory_search_100000_documents",
     "use_workspace_isolated_20000_files",
+    "spawn_in_worktree_20000_files",
+    "children_200",
+    "reservation",
     "message_100_and_10000",
     "prompt_assembly",
     "idle_agents_1",
@@ -154,6 +158,9 @@ async fn measure(
         "guidance_reread" => plain(guidance::reread()),
         "memory_search_100000_documents" => plain(memory_search::history(100_000)),
         "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
+        "spawn_in_worktree_20000_files" => plain(delegation::spawn_in_worktree(20_000, 8).await),
+        "children_200" => plain(delegation::children(200).await),
+        "reservation" => plain(delegation::reservation(100).await),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "console_frame_10000_rows" => plain(console::frame(10_000)),
         "console_memory_100000_events" => console::memory_after(100_000),

@@ -119,6 +119,8 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         home: HomeState::Unmade,
         deliveries: Vec::new(),
         patches: Vec::new(),
+        cleanups: Vec::new(),
+        worktree_end: None,
         outbox: Default::default(),
         open_turn: None,
         rest: None,
@@ -317,6 +319,7 @@ pub(crate) fn retire_child(draft: &mut Draft<'_>) {
     draft.agent.archived_at = Some(draft.now);
     end_wakes(draft);
     delegation::leave_tree(draft);
+    delegation::clean_worktree_when_free(draft);
 }
 
 /// Cancels the timers and ends the waits of an agent that is archived.
@@ -369,6 +372,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::WorktreeCleaned { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::DueCame { .. }

@@ -50,6 +50,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
+        | Input::WorktreeCleaned { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)

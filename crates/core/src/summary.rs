@@ -45,6 +45,7 @@ pub fn summarise(
             total_model_rounds: agent.totals.model_rounds,
             last_turn: agent.totals.last_turn,
             cached_input_percent: agent.totals.usage.cached_percent(),
+            usage: agent.totals.spending.into(),
         },
         closure: standing.closure,
         execution: ExecutionSnapshot {

@@ -18,6 +18,7 @@ pub use work::{AgentWait, CurrentItem, FailedTurn, ItemCounts, WorkState};
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::continuation::ContinuationResolution;
+use crate::delegation::WorktreeEnd;
 use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
@@ -29,7 +30,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
-use crate::usage::CallEstimate;
+use crate::usage::{CallEstimate, Spending};
 use crate::workspace::Occupancy;
 use serde::{Deserialize, Serialize};
 
@@ -237,6 +238,9 @@ pub struct Totals {
     /// answer, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<CallEstimate>,
+    /// Everything that was charged. Rows of earlier builds count from then on.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub spending: Spending,
 }
 
 /// The last failure of a turn or of the agent's home, kept for inspection.
@@ -272,6 +276,12 @@ pub struct AgentRecord {
     /// Open effects that finish or undo the patches of aborted turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<EffectId>,
+    /// Open effects that remove the worktree of an ended child.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleanups: Vec<EffectId>,
+    /// What became of the worktree of an ended child. Absent before that, and for every other agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree_end: Option<WorktreeEnd>,
     /// Deliveries to operators that have not ended, by route, and the bound on notifications.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub outbox: Outbox,
@@ -354,7 +364,8 @@ impl AgentRecord {
     /// Iterates over the open effects that no turn, task or home waits for. They outlive the turn that opened them:
     /// each new generation opens them again, and the agent's home is removed only when none is left.
     pub fn detached_effects(&self) -> impl Iterator<Item = EffectId> {
-        self.deliveries.iter().chain(&self.patches).copied()
+        let detached = self.deliveries.iter().chain(&self.patches);
+        detached.chain(&self.cleanups).copied()
     }
 }
 

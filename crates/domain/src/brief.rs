@@ -2,6 +2,7 @@
 
 use crate::id::{BriefId, MessageId, TaskId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
+use crate::usage::{Spending, SpendingView};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -111,6 +112,14 @@ pub struct BriefRow {
     /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
+    /// What the turn had spent when the brief was written. Absent if that is nothing, and in briefs of earlier builds.
+    #[serde(
+        default,
+        rename = "usage",
+        with = "crate::usage::short_list",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub spending: Option<Spending>,
 }
 
 /// Beginning of the brief of a turn that ends with a wait and without words of its model.
@@ -155,6 +164,9 @@ pub struct BriefRecord {
     /// Absent if the agent can continue without the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
+    /// What the turn had spent when the brief was written. Absent if that is nothing, and in briefs of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<SpendingView>,
 }
 
 impl BriefRecord {

@@ -62,7 +62,8 @@ pub use work::{
 pub use workspace::{
     WorkspaceAttachRequested, WorkspaceAttached, WorkspaceDetachRequested, WorkspaceDetached,
     WorkspaceEntered, WorkspaceExitRequested, WorkspaceExited, WorkspaceOccupancyReleased,
-    WorkspaceUsed, WorktreeEntered, WorktreeExited,
+    WorkspaceUsed, WorktreeAutoCleanedUp, WorktreeEntered, WorktreeExited,
+    WorktreeRetainedForReview,
 };
 
 use crate::brief::{ActionCode, BriefKind};
@@ -395,6 +396,10 @@ events! {
     WorktreeEntered = "worktree_entered", v 1;
     /// The agent left a worktree that the runtime made. The worktree stays.
     WorktreeExited = "worktree_exited", v 1;
+    /// The worktree of an ended child held no work and was removed with its branch.
+    WorktreeAutoCleanedUp = "worktree_auto_cleaned_up", v 1;
+    /// The worktree of an ended child is kept, because it holds work or could not be looked at.
+    WorktreeRetainedForReview = "worktree_retained_for_review", v 1;
     /// An outcome arrived for an effect that is no longer open, for example after a restart or an abort. The outcome is
     /// stale and was ignored (fencing).
     EffectOutcomeDropped = "effect_outcome_dropped", v 1;

@@ -47,6 +47,8 @@ pub enum BlockSource {
     Waits,
     Timers,
     CompletedItems,
+    /// Children that work for the agent, and what each does.
+    Children,
     /// Latest steps of the current work item.
     ItemTrace,
     RunningTasks,
@@ -84,6 +86,7 @@ impl BlockSource {
             | Self::Waits
             | Self::Timers
             | Self::CompletedItems
+            | Self::Children
             | Self::ItemTrace
             | Self::RunningTasks
             | Self::EventTurn
@@ -116,6 +119,7 @@ impl BlockSource {
             Self::Waits => "waits",
             Self::Timers => "timers",
             Self::CompletedItems => "completed_items",
+            Self::Children => "children",
             Self::ItemTrace => "item_trace",
             Self::RunningTasks => "running_tasks",
             Self::EventTurn => "event_turn",

@@ -4,6 +4,7 @@ use crate::attempt::{AttemptTimeline, ProviderCacheUsage, TokenUsage};
 use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
+use crate::usage::SpendingView;
 use crate::work_item::WorkItemListEntry;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +82,9 @@ pub struct RunOnceResponse {
     pub changed_files: Vec<String>,
     /// Tokens of the whole run.
     pub token_usage: TokenUsage,
+    /// What the run was charged for, failed and estimated calls included, and its cost.
+    #[serde(default)]
+    pub usage: SpendingView,
     pub input_tokens: u64,
     pub output_tokens: u64,
     /// Effect of the provider's prompt cache. Absent if no provider reported cached tokens.

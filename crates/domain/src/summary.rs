@@ -20,6 +20,7 @@ use crate::time::Timestamp;
 use crate::timer::TimerView;
 use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::TerminalRecord;
+use crate::usage::SpendingView;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
 use crate::workspace::{WorkspaceEntry, WorktreeSession};
@@ -140,7 +141,7 @@ pub enum ModelSource {
 }
 
 /// Tokens and rounds over an agent's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentTokenUsage {
     pub total: TokenUsage,
     pub total_model_rounds: u64,
@@ -151,6 +152,9 @@ pub struct AgentTokenUsage {
     /// cached tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_input_percent: Option<u64>,
+    /// Everything that was charged, estimated calls included. Earlier builds counted nothing.
+    #[serde(default)]
+    pub usage: SpendingView,
 }
 
 /// State of an agent as clients see it.

@@ -10,14 +10,14 @@ use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
 use crate::message::MessageKind;
-use crate::model::ModelRef;
+use crate::model::{ModelPrice, ModelRef};
 use crate::operator_transport::ReplyRoute;
 use crate::provider::ReasoningEffort;
 use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
-use crate::usage::CallEstimate;
+use crate::usage::{CallEstimate, Spending};
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -359,9 +359,15 @@ pub struct OpenTurn {
     /// earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub answered_tokens: u64,
+    /// Everything that the turn was charged for.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub spending: Spending,
     /// Estimate of the model call that the turn has open. Absent while none is open, and in turns of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallEstimate>,
+    /// Price of that call as it stood when the call was opened. Absent if it was not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_price: Option<ModelPrice>,
     /// Terms of that call.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub call_terms: CallTerms,
@@ -489,6 +495,12 @@ impl OpenTurn {
     #[must_use]
     pub fn keeps_apart(&self, seq: MessageSeq) -> bool {
         self.closed_to_joining || self.apart.iter().any(|apart| apart.seq == seq)
+    }
+
+    /// Returns what a brief about the turn says of its spending.
+    #[must_use]
+    pub fn brief_spending(&self) -> Option<Spending> {
+        Some(self.spending).filter(|spending| *spending != Spending::default())
     }
 
     /// Returns the model that the turn asked first.

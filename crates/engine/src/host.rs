@@ -74,6 +74,7 @@ impl Host {
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
             budgets: budgets.into(),
+            budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });

@@ -15,11 +15,13 @@ use crate::kernel::intents_of;
 use budget::{
     CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget,
 };
+use holon_core::delegation::active_child;
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::budget::CallTerms;
 use holon_domain::compaction::Compaction;
+use holon_domain::delegation::{ActiveChild, ChildFacts};
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
@@ -400,6 +402,7 @@ fn build_frame(
 ) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
+    let children = shown_children(&rows.children);
     let nothing = WorkOverview::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
@@ -420,6 +423,7 @@ fn build_frame(
         history: &history,
         operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,
+        children: &children,
         now: rows.turn.started_at,
         tools,
         budget_tokens: budget.tokens,
@@ -472,6 +476,12 @@ pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
         turn_index: item.turn_index,
         log_seq: item.seq,
     }
+}
+
+/// Describes the children of an agent for its prompt.
+pub(crate) fn shown_children(rows: &[(TaskRecord, Box<ChildFacts>)]) -> Vec<ActiveChild> {
+    let shown = rows.iter().map(|(task, facts)| active_child(task, facts));
+    shown.collect()
 }
 
 /// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have

@@ -24,8 +24,8 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::web::{FetchedPage, SearchAnswer, WebFetch, WebSearch, WebTools};
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
-    AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure, WorkspaceOrder,
-    WorktreeReport, WorktreeUser,
+    AttachedWorkspace, CleanVerdict, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure,
+    WorkspaceOrder, WorktreeReport, WorktreeUser,
 };
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId, WorkspaceId};
 use std::fs::File;
@@ -397,6 +397,14 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
         users: &dyn WorktreeUsers,
         dry_run: bool,
     ) -> Result<WorktreeReport, String>;
+
+    /// Removes one managed worktree that its agent does not come back to, unless it holds work or is used. One that is
+    /// gone counts as removed.
+    async fn clean_one(
+        &self,
+        users: &dyn WorktreeUsers,
+        path: &str,
+    ) -> Result<CleanVerdict, String>;
 }
 
 /// Reads the wall clock and a monotonic clock, and sleeps.

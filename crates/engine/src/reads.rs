@@ -15,9 +15,9 @@ use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
+use crate::model_request::shown_children;
 use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
-use holon_core::delegation::active_child;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -254,14 +254,8 @@ impl ReadHandle {
                     Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
                     None => Vec::new(),
                 };
-                let mut children = Vec::new();
-                for task in &tasks {
-                    if let Some(own) = task.child()
-                        && let Some(seen) = reader.child(no, &own.child_agent_id)?
-                    {
-                        children.push(active_child(task, &seen));
-                    }
-                }
+                let children = or_default_if_unreadable(reader.children_at_work(no, &agent))?;
+                let children = shown_children(&children);
                 let rows = (tasks, work, occupants, children);
                 Ok((agent, queue, policy, rows, aside))
             })

@@ -31,6 +31,7 @@ mod web;
 mod work;
 
 use self::aside::TakeBackCounts;
+pub(crate) use self::child::StoredUsers;
 pub(crate) use self::clock::ClockWatch;
 pub(crate) use self::command::task_key;
 use self::outbound::RouteGates;

@@ -223,6 +223,8 @@ pub const RULES: &[Rule] = &[
     rule("workspace_occupancy_released", C::Workspace, V::Trace, [Trace, Trace, All]),
     rule("worktree_entered", C::Workspace, V::Progress, [Outcomes, Steps, All]),
     rule("worktree_exited", C::Workspace, V::Progress, [Outcomes, Steps, All]),
+    rule("worktree_auto_cleaned_up", C::Workspace, V::Progress, [Outcomes, Steps, All]),
+    rule("worktree_retained_for_review", C::Workspace, V::Progress, [Outcomes, Steps, All]),
     rule("effect_outcome_dropped", C::Runtime, V::Trace, [Trace, Trace, All]),
 ];
 

@@ -14,6 +14,7 @@ use crate::work::{self, Work};
 use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::MessageEnvelope;
@@ -43,6 +44,8 @@ pub struct FrameInput<'a> {
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
+    /// Children that work for the agent, oldest first. Later requests of the turn show what the first one showed.
+    pub children: &'a [ActiveChild],
     /// Reason for which the turn before failed, if this one repairs that.
     pub repairs: Option<TerminalReason>,
     /// Time at which the turn started.
@@ -227,7 +230,10 @@ fn context<'a>(
 /// Lists the parts about the agent's work: from its rows, or from the text that the first request showed.
 fn work_parts<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
     match input.work {
-        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan),
+        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan)
+            .into_iter()
+            .chain(delegation::children(input.children))
+            .collect(),
         Work::Kept(Some(text)) => kept::work(text, kept.map_or(&[], |kept| kept.work_parts)),
         Work::Kept(None) => Vec::new(),
     }

@@ -54,6 +54,7 @@ mod tasks;
 mod tool_run;
 mod tool_world;
 mod trace;
+mod trees;
 mod violation;
 mod week;
 mod work_calls;

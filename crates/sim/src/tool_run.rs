@@ -242,7 +242,9 @@ impl Flight {
                 )
                 | None => false,
             },
-            Effect::Deliver { .. } | Effect::FinishPatch { .. } => true,
+            Effect::Deliver { .. } | Effect::FinishPatch { .. } | Effect::CleanWorktree { .. } => {
+                true
+            }
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::StartTask { .. }

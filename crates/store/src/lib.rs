@@ -82,6 +82,7 @@ mod work_reader;
 mod work_rows;
 mod workspace_profiles;
 mod workspaces;
+mod worktree_users;
 mod writer;
 
 pub use agents::ListedAgent;

@@ -10,6 +10,7 @@ use crate::readers::Readers;
 use crate::store::{Job, Store};
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
+use crate::worktree_users;
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
@@ -22,6 +23,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
+use holon_domain::workspace::WorktreeUser;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use tokio::sync::broadcast;
 
@@ -124,6 +126,10 @@ impl Store for SqliteStore {
         let (id, task_id) = (agent_id.clone(), task_id.clone());
         let read = move |reader: &crate::Reader<'_>| turn_rows::task(reader, &id, &task_id);
         self.readers.read(read).await
+    }
+
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
+        self.readers.read(worktree_users::list).await
     }
 
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {

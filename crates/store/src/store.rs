@@ -14,6 +14,7 @@ use crate::memory_reads::MemoryReads;
 use crate::reader::Reader;
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
+use crate::worktree_users;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
@@ -25,6 +26,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
+use holon_domain::workspace::WorktreeUser;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
@@ -93,6 +95,9 @@ pub trait Store: MemoryReads {
 
     /// Lists an agent's unfinished tasks in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
+
+    /// Lists every agent with its tasks as users of directories.
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error>;
 
     /// Lists an agent's external triggers, newest first. Empty if there is no such agent.
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error>;
@@ -273,6 +278,10 @@ impl Store for Inline {
 
     async fn task(&self, agent_id: &AgentId, task_id: &TaskId) -> Result<TaskLook, Error> {
         self.read(|reader| turn_rows::task(reader, agent_id, task_id))
+    }
+
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
+        self.read(worktree_users::list)
     }
 
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {

@@ -110,6 +110,8 @@ impl Event {
             | Self::WorkspaceOccupancyReleased(_)
             | Self::WorktreeEntered(_)
             | Self::WorktreeExited(_)
+            | Self::WorktreeAutoCleanedUp(_)
+            | Self::WorktreeRetainedForReview(_)
             | Self::EffectOutcomeDropped(_)
             | Self::Unknown { .. } => None,
         }

@@ -2,6 +2,7 @@
 
 use crate::id::{AgentId, TaskId, WorkspaceId};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The worktree in which an agent works, as its status shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -124,6 +125,39 @@ pub enum KeepReason {
     Unknown {
         detail: String,
     },
+}
+
+impl fmt::Display for KeepReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TrackedChanges { files } => {
+                write!(f, "tracked files have changes ({files})")
+            }
+            Self::UntrackedFiles { files } => {
+                write!(f, "there are files that git does not track ({files})")
+            }
+            Self::IgnoredFiles { files, bytes } => {
+                write!(
+                    f,
+                    "there are files that git ignores ({files}, {bytes} bytes)"
+                )
+            }
+            Self::OwnCommits { tip } => {
+                write!(f, "commits that no other branch or tag holds, up to {tip}")
+            }
+            Self::Locked => f.write_str("it is locked"),
+            Self::Submodules => f.write_str("a submodule has files in it"),
+            Self::ActiveFor { agent_id } => write!(f, "agent {agent_id} works in it"),
+            Self::UsedByTask { agent_id, task_id } => {
+                write!(f, "task {task_id} of agent {agent_id} runs in it")
+            }
+            Self::UsedByProcess { pid } => write!(f, "process {pid} works in it"),
+            Self::OperationUnderWay { file } => {
+                write!(f, "an operation of git is under way ({file})")
+            }
+            Self::Mismatch { detail } | Self::Unknown { detail } => f.write_str(detail),
+        }
+    }
 }
 
 /// Fate of one managed worktree in a clean-up.

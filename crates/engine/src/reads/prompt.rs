@@ -4,7 +4,7 @@
 use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{
-    kept_frame, offered_tools, prompt_budget, tasks_running_at, to_history_item,
+    kept_frame, offered_tools, prompt_budget, shown_children, tasks_running_at, to_history_item,
 };
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
@@ -172,6 +172,7 @@ fn draft(
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
+    let children = shown_children(&rows.children);
     let tools = offered_tools(agent.identity.profile_preset, *policy, web, None);
     let input = FrameInput {
         agent,
@@ -183,6 +184,7 @@ fn draft(
         operator: rows.operator.as_ref(),
         work: Work::Rows(&rows.work, &PlanFile::Known),
         tasks: &tasks,
+        children: &children,
         now,
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
@@ -245,6 +247,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         operator: rows.operator.as_ref(),
         work: Work::Kept(rows.texts.work.as_deref()),
         tasks: &tasks,
+        children: &[],
         repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,

@@ -246,6 +246,20 @@ fn workspace(event: &Event) -> Option<Description> {
                 e.worktree_path, e.worktree_branch
             ))
             .with("workspace", &e.workspace_id),
+        Event::WorktreeAutoCleanedUp(e) => {
+            Description::step("Removed the worktree of an ended child").body(format!(
+                "{} on branch {}",
+                e.worktree_path, e.worktree_branch
+            ))
+        }
+        Event::WorktreeRetainedForReview(e) => {
+            Description::outcome("Kept the worktree of an ended child for a review").body(format!(
+                "{} on branch {}: {}",
+                e.worktree_path,
+                e.worktree_branch,
+                e.reasons.join("; ")
+            ))
+        }
         _ => return None,
     })
 }

@@ -43,6 +43,7 @@ const fn place(source: BlockSource) -> Place {
         | BlockSource::Waits
         | BlockSource::Timers
         | BlockSource::CompletedItems
+        | BlockSource::Children
         | BlockSource::ItemTrace => Place::Work,
         BlockSource::OperatorWords
         | BlockSource::RunningTasks

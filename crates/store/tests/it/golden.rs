@@ -134,13 +134,14 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome
             | Effect::Deliver { .. }
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 11, "{found:?}");
 }
 
 #[test]

@@ -208,6 +208,8 @@ fn words(event: &Event) -> Option<String> {
         | Event::WorkspaceOccupancyReleased(_)
         | Event::WorktreeEntered(_)
         | Event::WorktreeExited(_)
+        | Event::WorktreeAutoCleanedUp(_)
+        | Event::WorktreeRetainedForReview(_)
         | Event::EffectOutcomeDropped(_)
         | Event::Unknown { .. } => None,
     }
