@@ -31,21 +31,7 @@ pub fn document() -> &'static str {
 }
 
 fn build() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.definitions_path = "/components/schemas".into();
-    let mut schemas = Schemas {
-        requests: settings.clone().for_deserialize().into_generator(),
-        responses: settings.for_serialize().into_generator(),
-    };
-    let error = schemas.responses.subschema_for::<ErrorBody>();
-    let mut paths = Map::new();
-    for (method, path, access) in route_access() {
-        let found = READS.iter().chain(ACTIONS).find(|row| row.path == path);
-        let Some(operation) = found else { continue };
-        let described = describe(operation, access, &json!(error), &mut schemas);
-        let methods = paths.entry(path).or_insert_with(|| json!({}));
-        methods[method.as_str().to_ascii_lowercase()] = described;
-    }
+    let (paths, mut schemas) = describe_all();
     let mut definitions = schemas.requests.take_definitions(true);
     bounds::add_bounds(&mut definitions);
     for (name, schema) in schemas.responses.take_definitions(true) {
@@ -65,6 +51,26 @@ fn build() -> Value {
             "securitySchemes": { "bearer": { "type": "http", "scheme": "bearer" } },
         },
     })
+}
+
+/// Describes every route, with the schemas that the descriptions name.
+fn describe_all() -> (Map<String, Value>, Schemas) {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    let mut schemas = Schemas {
+        requests: settings.clone().for_deserialize().into_generator(),
+        responses: settings.for_serialize().into_generator(),
+    };
+    let error = schemas.responses.subschema_for::<ErrorBody>();
+    let mut paths = Map::new();
+    for (method, path, access) in route_access() {
+        let found = READS.iter().chain(ACTIONS).find(|row| row.path == path);
+        let Some(operation) = found else { continue };
+        let described = describe(operation, access, &json!(error), &mut schemas);
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
+        methods[method.as_str().to_ascii_lowercase()] = described;
+    }
+    (paths, schemas)
 }
 
 /// The schemas of both directions. A type that is sent and received has the same schema in both; a test checks it.
@@ -256,6 +262,20 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_type_of_both_directions_has_one_schema() {
+        let (_, mut schemas) = describe_all();
+        let requests = schemas.requests.take_definitions(true);
+        let mut shared = 0;
+        for (name, schema) in schemas.responses.take_definitions(true) {
+            if let Some(other) = requests.get(&name) {
+                assert_eq!(*other, schema, "{name}");
+                shared += 1;
+            }
+        }
+        assert!(shared > 0);
     }
 
     #[test]
