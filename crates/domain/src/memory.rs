@@ -11,11 +11,14 @@ pub use source_ref::{CuratedFile, SourceRef, SourceRefError};
 
 use crate::id::{AgentId, WorkspaceId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Kind of source that a document is derived from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
     /// A file under `memory/` that the agent and its operator curate.
@@ -58,7 +61,7 @@ impl MemoryKind {
 }
 
 /// Reach of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryScope {
     /// Found from every workspace.
@@ -90,10 +93,11 @@ impl MemoryScope {
 }
 
 /// Where a document comes from. Search results and exact reads carry the same fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryProvenance {
     pub kind: MemoryKind,
     /// Opaque handle for an exact read.
+    #[schemars(with = "String")]
     pub source_ref: SourceRef,
     pub scope_kind: MemoryScope,
     /// Workspace that was active when the source was written. Absent for the curated files of an agent.
@@ -137,7 +141,7 @@ impl MemoryDocument {
 }
 
 /// A document that a search found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryHit {
     #[serde(flatten)]
     pub provenance: MemoryProvenance,
@@ -148,7 +152,7 @@ pub struct MemoryHit {
 }
 
 /// How far the index is behind its sources.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryLag {
     /// Changes of sources that the index has not taken yet.
     pub pending: u64,
@@ -192,7 +196,7 @@ pub enum MemoryQuery {
 }
 
 /// The answer of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryPage {
     /// The query as it was searched for; cut if it was too long.
     pub query: String,
@@ -206,7 +210,7 @@ pub struct MemoryPage {
 }
 
 /// The answer of an exact read.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryContent {
     #[serde(flatten)]
     pub provenance: MemoryProvenance,
@@ -217,7 +221,7 @@ pub struct MemoryContent {
 }
 
 /// Progress of a rebuild after one of its steps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryRebuild {
     /// Documents in the index.
     pub documents: u64,

@@ -7,6 +7,7 @@ pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
 
 use crate::limits;
 use crate::token_ratio::TokenRatio;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ macro_rules! spelled {
         $(#[$meta])*
         ///
         /// Each name has one stored spelling, which is never renamed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum $name {
             $($(#[$doc])* #[serde(rename = $text)] $variant,)+
         }
@@ -182,7 +183,7 @@ pub struct ContextManagement {
 
 /// What the servers of a provider left out of a request that allowed it, for the record of a round. It holds counts only;
 /// the content that was left out is still in the runtime's own log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ContextReduction {
     /// Tool uses whose results the server did not show to the model (Anthropic only).
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -255,7 +256,7 @@ pub struct CredentialRenewal {
 }
 
 /// Limits under which a model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPolicy {
     /// Tokens of request and answer together.
     pub context_window_tokens: u32,
@@ -281,7 +282,7 @@ pub struct ModelPolicy {
 }
 
 /// The reasoning that a model is asked for when no effort is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReasoningPolicy {
     /// True if the model reasons: its encrypted reasoning is asked for and returned between rounds (Responses).

@@ -7,6 +7,7 @@ use crate::agent::AgentIdentity;
 use crate::attempt::TokenUsage;
 use crate::id::{AgentId, WorkItemId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An amount of money in millionths of a US dollar.
@@ -133,7 +134,7 @@ impl UsageCharge {
 }
 
 /// What a turn, a run or an agent has spent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Spending {
     /// Input and output tokens, estimated ones included.
     pub tokens: u64,
@@ -182,7 +183,7 @@ pub(crate) mod short_list {
 }
 
 /// Spending as clients read it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpendingView {
     /// Input and output tokens, estimated ones included.
     pub tokens: u64,

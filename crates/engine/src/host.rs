@@ -90,7 +90,7 @@ impl Host {
             epoch,
             shell.stalled.clone(),
             LiveFeeds {
-                notices: shell.store.subscribe(),
+                notices: shell.store.feed(),
                 deltas: shell.deltas.clone(),
             },
         )

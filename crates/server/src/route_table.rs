@@ -438,6 +438,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(delivery::revoke),
         ),
         post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/operator-bindings/{binding}/retry",
+            post(delivery::retry_binding),
+        ),
+        post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/operator-ingress",
@@ -464,9 +470,10 @@ mod tests {
     use holon_api::is_repeated;
 
     /// Routes whose repetition has no second effect, or whose answer must not be kept.
-    const KEPT_NOWHERE: [&str; 8] = [
+    const KEPT_NOWHERE: [&str; 9] = [
         "/control/agents/{id}/export",
         "/control/agents/{id}/debug-prompt",
+        "/control/agents/{id}/memory/rebuild",
         "/callbacks/enqueue/{token}",
         "/callbacks/wake/{token}",
         "/webhooks/generic/{id}",
@@ -486,7 +493,7 @@ mod tests {
     #[test]
     fn clients_repeat_what_is_kept_and_what_changes_nothing() {
         for route in act_routes() {
-            let is_read = ["/reveal", "/debug-prompt"]
+            let is_read = ["/reveal", "/debug-prompt", "/memory/rebuild"]
                 .iter()
                 .any(|end| route.path.ends_with(end));
             let is_public = route.access == Access::Public;

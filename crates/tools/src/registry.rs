@@ -129,13 +129,17 @@ pub fn offered(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet 
 }
 
 /// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
-/// its error what an argument must be.
+/// its error what an argument must be. The tools of memory are left out: such a window has no room for what they find.
 #[must_use]
 pub fn offered_briefly(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
     static SETS: EmittedSets = EmittedSets::new();
     SETS.get(preset, freeform, web, || {
         let whole = offered(preset, freeform, web);
-        whole.iter().cloned().map(without_descriptions).collect()
+        let fits = |tool: &&OfferedTool| {
+            !matches!(tool.name.as_str(), memory_get::NAME | memory_search::NAME)
+        };
+        let fitting = whole.iter().filter(fits).cloned();
+        fitting.map(without_descriptions).collect()
     })
 }
 

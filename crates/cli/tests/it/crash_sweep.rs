@@ -25,6 +25,7 @@ mod started;
 mod streams;
 mod tasks;
 mod templates;
+mod webhooks;
 mod work;
 
 use crate::processes::ProcessCleanup;
@@ -43,6 +44,7 @@ use started::Started;
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
+use webhooks::Webhooks;
 use work::Work;
 
 /// Number of parts of a sweep.
@@ -199,6 +201,7 @@ parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 parts!(killed_at_any_point_of_callbacks, super::Callbacks, 6);
 parts!(killed_at_any_point_of_a_child, super::Children, 6);
+parts!(killed_at_any_point_of_webhooks, super::Webhooks, 6);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

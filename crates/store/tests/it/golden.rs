@@ -208,7 +208,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Memory(MemoryQuery::Get(_)) => "memory get",
         },
     );
-    assert_eq!(found.len(), 36, "{found:?}");
+    assert_eq!(found.len(), 35, "{found:?}");
 }
 
 #[test]

@@ -242,7 +242,6 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
         "MemoryGet" => vec![
             json!({}),
             json!({"source_ref": ""}),
-            json!({"source_ref": "memory/self.md"}),
             json!({"source_ref": "brief:brief_1", "max_chars": 0}),
             json!({"source_ref": "brief:brief_1", "max_chars": 50_001}),
         ],

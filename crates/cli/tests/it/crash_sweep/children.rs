@@ -119,6 +119,7 @@ impl Children {
                 // A prompt whose response was lost may be stored.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
+                        trust: None,
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,
