@@ -73,6 +73,7 @@ pub struct BudgetView {
     pub spent_usd: String,
     /// Tokens that open calls have reserved.
     pub reserved_tokens: u64,
+    /// Cost of these tokens in US dollars; `unknown` if the price of one of the calls is not known.
     pub reserved_usd: String,
     #[schemars(with = "String")]
     pub set_at: Timestamp,
@@ -82,6 +83,7 @@ impl From<BudgetStanding> for BudgetView {
     fn from(standing: BudgetStanding) -> Self {
         let BudgetStanding { budget, meter } = standing;
         let spent = (meter.unpriced_calls == 0).then_some(meter.spent_micro_usd);
+        let reserved = (meter.unpriced_reservations == 0).then_some(meter.reserved_micro_usd);
         Self {
             scope: budget.key.scope.kind().to_owned(),
             key: budget.key.scope.key().to_owned(),
@@ -91,7 +93,7 @@ impl From<BudgetStanding> for BudgetView {
             spent_tokens: meter.spent_tokens,
             spent_usd: spell_cost(spent),
             reserved_tokens: meter.reserved_tokens,
-            reserved_usd: spell_cost(Some(meter.reserved_micro_usd)),
+            reserved_usd: spell_cost(reserved),
             set_at: budget.set_at,
         }
     }
@@ -103,6 +105,12 @@ pub struct BudgetsResponse {
     pub budgets: Vec<BudgetView>,
     /// Time zone in which days begin.
     pub time_zone: String,
+    /// Limit of the settings for each agent and day, which a budget of the agent replaces. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_day_tokens: Option<u64>,
+    /// Limit of the settings for all agents and each day, which a budget of the host replaces. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_day_tokens: Option<u64>,
 }
 
 /// Answer of `POST /control/budgets/clear`.

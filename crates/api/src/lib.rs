@@ -12,6 +12,7 @@ pub mod delivery;
 pub mod error;
 pub mod event;
 pub mod host_status;
+pub mod memory;
 pub mod message;
 pub mod model;
 mod provenance;
@@ -55,6 +56,7 @@ pub use host_status::{
     ActivityState, ProviderSurface, RuntimeActivity, RuntimeFailure, RuntimeStatusResponse,
     RuntimeSurface, StartupSurface,
 };
+pub use memory::RebuildMemoryRequest;
 pub use message::{AdmittedResponse, EnqueueRequest, PromptRequest};
 pub use model::{
     AgentModelResponse, ClearModelRequest, ModelAvailability, ModelCapabilities, ModelMetadata,
@@ -69,7 +71,9 @@ pub use runtime::{
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use state::StateResponse;
 pub use status::StatusResponse;
-pub use task::{StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskStopResponse};
+pub use task::{
+    StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse, TaskStopResponse,
+};
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
     TokenView, TokensResponse, is_repeated,

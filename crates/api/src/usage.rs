@@ -1,5 +1,6 @@
 //! Answers about usage: what model calls used, by agent, work item, day or model.
 
+pub use holon_domain::usage::spell_cost;
 use holon_domain::usage::{MicroUsd, UsageGrouping, UsageSums};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,15 +43,6 @@ impl From<UsageSums> for UsageFigures {
             known_cost_micro_usd: sums.known_cost,
             unpriced_calls: sums.unpriced_calls,
         }
-    }
-}
-
-/// Spells a cost in dollars; one that is not known is said to be `unknown`.
-#[must_use]
-pub fn spell_cost(cost: Option<MicroUsd>) -> String {
-    match cost {
-        Some(cost) => format!("{}.{:06}", cost / 1_000_000, cost % 1_000_000),
-        None => "unknown".to_owned(),
     }
 }
 

@@ -21,12 +21,14 @@ mod bare;
 mod callbacks;
 mod command;
 mod console;
+mod delegation;
 mod delta;
 mod disk;
 mod guidance;
 mod large_home;
 mod load;
 mod memory;
+mod memory_search;
 mod output;
 mod patch;
 mod program;
@@ -89,15 +91,21 @@ const ROWS: &[&str] = &[
     "turn_with_one_tool",
     "model_round_5_kb",
     "model_round_500_kb",
+    "model_round_10_and_200",
     "first_delta",
     "patch_50000_lines",
     "guidance_reread",
+    "memory_search_100000_documents",
     "use_workspace_isolated_20000_files",
+    "spawn_in_worktree_20000_files",
+    "children_200",
+    "reservation",
     "message_100_and_10000",
     "prompt_assembly",
     "idle_agents_1",
     "idle_agents_10000",
     "disk_per_message",
+    "memory_after_5000_messages",
     "one_shot_run",
     "event_to_32_subscribers",
     "event_to_200_subscribers",
@@ -144,10 +152,15 @@ async fn measure(
         "turn_with_one_tool" => plain(admission::turns(FixedModel::OneTool, 100).await),
         "model_round_5_kb" => plain(round::overhead(5 << 10).await),
         "model_round_500_kb" => plain(round::overhead(500 << 10).await),
+        "model_round_10_and_200" => plain(round::late(210).await),
         "first_delta" => delta::first(holon, 200).await,
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
+        "memory_search_100000_documents" => plain(memory_search::history(100_000)),
         "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
+        "spawn_in_worktree_20000_files" => plain(delegation::spawn_in_worktree(20_000, 8).await),
+        "children_200" => plain(delegation::children(200).await),
+        "reservation" => plain(delegation::reservation(100).await),
         "message_100_and_10000" => plain(admission::history(10_000).await),
         "console_frame_10000_rows" => plain(console::frame(10_000)),
         "console_memory_100000_events" => console::memory_after(100_000),
@@ -155,6 +168,7 @@ async fn measure(
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
         "disk_per_message" => plain(disk::per_message(2_000).await),
+        "memory_after_5000_messages" => memory::after_messages(holon, 5_000).await,
         "one_shot_run" => served::one_shot(holon, 30),
         "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,
         "event_to_200_subscribers" => served::subscribers(holon, 200, 100).await,

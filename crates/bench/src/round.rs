@@ -49,7 +49,10 @@ pub(crate) async fn host_over(port: u16, dir: &Path) -> Fallible<Host> {
 
 /// A turn of many rounds whose conversation has about this many bytes.
 pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
-    let provider = Provider::start(conversation_bytes)?;
+    let provider = Provider::start(Script {
+        first_words: conversation_bytes,
+        ..Script::SHORT
+    })?;
     let dir = tempfile::tempdir()?;
     let host = host_over(provider.port, dir.path()).await?;
     let agent_id = world::agent(&host, "worker").await?;
@@ -69,9 +72,34 @@ pub(crate) async fn overhead(conversation_bytes: usize) -> Fallible<Value> {
     }))
 }
 
+/// The rounds of one long turn: those around the tenth and the last ones. Each adds a call and its result, so the request
+/// grows; what the runtime adds to it must not.
+pub(crate) async fn late(rounds: usize) -> Fallible<Value> {
+    let provider = Provider::start(Script {
+        turns: 1,
+        rounds,
+        ..Script::SHORT
+    })?;
+    let dir = tempfile::tempdir()?;
+    let host = host_over(provider.port, dir.path()).await?;
+    let agent_id = world::agent(&host, "worker").await?;
+    crate::admission::turn(&host, &agent_id).await?;
+    host.shut_down().await?;
+    let Served { between, request } = provider.finish()?;
+    let early = between.part(5..15);
+    let late = between.part(rounds.saturating_sub(10)..rounds);
+    Ok(json!({
+        "rounds": rounds,
+        "last_request_bytes": request.len(),
+        "rounds_6_to_15": early.report(),
+        "last_10_rounds": late.report(),
+        "p50_ratio": crate::stats::round(late.quantile(0.5) / early.quantile(0.5)),
+    }))
+}
+
 /// The same request over and over on one connection, answered by the same server.
 fn bare(request: &[u8]) -> Fallible<Sample> {
-    let provider = Provider::start(0)?;
+    let provider = Provider::start(Script::SHORT)?;
     let mut stream = TcpStream::connect(("127.0.0.1", provider.port))?;
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
@@ -131,13 +159,31 @@ struct Provider {
     serving: JoinHandle<std::io::Result<Served>>,
 }
 
+/// What the provider answers.
+#[derive(Debug, Clone, Copy)]
+struct Script {
+    turns: usize,
+    /// Rounds of each turn that call a tool.
+    rounds: usize,
+    /// Bytes of words in the first answer of each turn.
+    first_words: usize,
+}
+
+impl Script {
+    const SHORT: Self = Self {
+        turns: TURNS,
+        rounds: ROUNDS,
+        first_words: 0,
+    };
+}
+
 impl Provider {
-    fn start(first_words: usize) -> Fallible<Self> {
+    fn start(script: Script) -> Fallible<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         let serving = std::thread::spawn(move || {
             let (stream, _) = listener.accept()?;
-            serve(stream, first_words)
+            serve(stream, script)
         });
         Ok(Self { port, serving })
     }
@@ -163,17 +209,17 @@ pub(crate) fn spec(port: u16) -> ProviderSpec {
 
 /// In each turn the first answer has the words that make the conversation long; then call after call of a tool that the
 /// decision itself answers, which costs no commit of its own; then the end.
-fn serve(mut stream: TcpStream, first_words: usize) -> std::io::Result<Served> {
+fn serve(mut stream: TcpStream, script: Script) -> std::io::Result<Served> {
     stream.set_nodelay(true)?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut served = Served {
         between: Sample::default(),
         request: Vec::new(),
     };
-    let words = "word ".repeat(first_words / 5);
-    for _ in 0..TURNS {
+    let words = "word ".repeat(script.first_words / 5);
+    for _ in 0..script.turns {
         read_message(&mut reader)?;
-        for round in 0..ROUNDS {
+        for round in 0..script.rounds {
             let said = if round == 0 { words.as_str() } else { "" };
             stream.write_all(&answer(said, true))?;
             let answered = Instant::now();

@@ -16,6 +16,11 @@ impl Sample {
         self.0.extend(other.0);
     }
 
+    /// Returns the durations in this range, in the order in which they were added.
+    pub(crate) fn part(&self, range: std::ops::Range<usize>) -> Self {
+        Self(self.0.get(range).unwrap_or_default().to_vec())
+    }
+
     pub(crate) fn quantile(&self, q: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_by(f64::total_cmp);

@@ -58,7 +58,7 @@ pub(crate) fn isolated(files: usize, rounds: usize) -> Result<Value, Box<dyn Err
     }))
 }
 
-fn make_repository(repo: &Path, files: usize) -> Result<(), Box<dyn Error>> {
+pub(crate) fn make_repository(repo: &Path, files: usize) -> Result<(), Box<dyn Error>> {
     for number in 0..files {
         let folder = repo.join(format!("d{}", number / PER_DIRECTORY));
         if number % PER_DIRECTORY == 0 {
@@ -94,7 +94,7 @@ fn text(path: &Path) -> Result<&str, Box<dyn Error>> {
     Ok(path.to_str().ok_or("a path that is not UTF-8")?)
 }
 
-fn git(repo: &Path, args: &[&str]) -> Result<(), Box<dyn Error>> {
+pub(crate) fn git(repo: &Path, args: &[&str]) -> Result<(), Box<dyn Error>> {
     let status = Command::new("git")
         .args(["-c", "user.name=bench", "-c", "user.email=bench@localhost"])
         .args(args)

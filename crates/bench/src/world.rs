@@ -44,6 +44,7 @@ pub(crate) fn ports(model: FixedModel) -> Ports {
         workspace: Arc::new(ScriptedWorkspaces::default()),
         outbound: Arc::new(holon_engine::ports::NoOutbound),
         web: Arc::new(holon_engine::ports::NoWeb),
+        memory: Arc::new(holon_engine::ports::NoMemoryFiles),
         clock: Arc::new(WallClock(Instant::now())),
         entropy: Arc::new(CountingEntropy::spread()),
     }

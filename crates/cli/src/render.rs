@@ -26,7 +26,7 @@ pub(crate) mod workspace;
 
 use holon_client::Answer;
 use holon_client::view::{
-    Agent, AgentListEntry, Brief, Child, LoadedInstructions, Task, TranscriptEntry,
+    Agent, AgentListEntry, Brief, Child, LoadedInstructions, Spent, Task, TranscriptEntry,
 };
 use holon_domain::attempt::TokenUsage;
 use holon_domain::text;
@@ -219,6 +219,9 @@ pub(crate) fn summary(summary: &Agent) -> String {
     }
     let total = token_usage.total;
     lines.push(format!("tokens     {}", tokens(&total)));
+    if let Some(cost) = spent_words(&token_usage.usage) {
+        lines.push(format!("cost       {cost}"));
+    }
     if let Some(hint) = &lifecycle.operator_hint {
         lines.push(format!("note       {hint}"));
     }
@@ -373,3 +376,12 @@ fn indent(words: &str) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// Renders the cost of what was spent; `None` if nothing was spent, or an earlier build did not count it.
+fn spent_words(spent: &Spent) -> Option<String> {
+    let cost = spent.cost.as_deref().filter(|_| spent.tokens > 0)?;
+    Some(match cost {
+        "unknown" => cost.to_owned(),
+        cost => format!("${cost}"),
+    })
+}

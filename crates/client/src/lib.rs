@@ -13,6 +13,7 @@ mod delivery;
 mod endpoint;
 mod error;
 mod exchange;
+mod memory;
 mod model;
 mod page;
 mod reader;

@@ -9,7 +9,9 @@ mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
-pub use prompt::{ExecutionRules, Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
+pub use prompt::{
+    ExecutionRules, Prompt, PromptBlock, ReducedContext, RoundCache, ShownPrompt, TurnPart,
+};
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};
 pub use work::{
@@ -240,6 +242,9 @@ pub struct Timer {
 #[serde(default)]
 pub struct Usage {
     pub total: TokenUsage,
+    /// Everything that was charged, and its cost.
+    #[serde(default)]
+    pub usage: Spent,
 }
 
 /// Execution environment of an agent's tools.
@@ -414,6 +419,9 @@ pub struct Run {
     pub open_work_item_count: u64,
     #[serde(default)]
     pub token_usage: TokenUsage,
+    /// What the run was charged for, and its cost.
+    #[serde(default)]
+    pub usage: Spent,
     #[serde(default)]
     pub input_tokens: u64,
     #[serde(default)]
@@ -468,4 +476,14 @@ pub struct Availability {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Models {
     pub model_availability: Vec<Availability>,
+}
+
+/// What a run or an agent was charged for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+pub struct Spent {
+    #[serde(default)]
+    pub tokens: u64,
+    /// Cost in dollars, or `unknown`. Absent if the host is an earlier build.
+    #[serde(default)]
+    pub cost: Option<String>,
 }

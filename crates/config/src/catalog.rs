@@ -6,7 +6,7 @@ mod table;
 
 use crate::error::Error;
 use crate::key::{self, KeyPath};
-use crate::layer::Layers;
+use crate::layer::{Found, Layers};
 use crate::provider::Explicit;
 use crate::source::{Source, Sourced};
 use holon_domain::limits::{UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT};
@@ -40,6 +40,10 @@ struct Figures {
     image_input: Option<bool>,
     reasoning: Option<bool>,
     thinking: Option<u32>,
+    price_input: Option<UsdPerMillion>,
+    price_output: Option<UsdPerMillion>,
+    price_cache_read: Option<UsdPerMillion>,
+    price_cache_write: Option<UsdPerMillion>,
 }
 
 impl Catalog {
@@ -82,6 +86,21 @@ impl Catalog {
             .and_then(|figures| figures.display_name.clone());
         set.or_else(|| table::get(model).map(|known| known.display_name.clone()))
             .unwrap_or_else(|| model.model().to_owned())
+    }
+
+    /// The price of a model; `None` if it is not known. The settings replace a built-in price as a whole.
+    #[must_use]
+    pub fn price(&self, model: &ModelRef) -> Option<Price> {
+        let set = self.overrides.get(&model.to_string());
+        let own = set.and_then(|set| {
+            Some(Price {
+                input: set.price_input?,
+                output: set.price_output?,
+                cache_read: set.price_cache_read,
+                cache_write: set.price_cache_write,
+            })
+        });
+        own.or_else(|| table::get(model).and_then(|known| known.price))
     }
 
     /// The description of a model, where the table or the settings have one.
@@ -211,6 +230,10 @@ impl Figures {
                 "image_input" => figures.image_input = Some(found.flag()?.value),
                 "reasoning" => figures.reasoning = Some(found.flag()?.value),
                 "thinking_tokens" => figures.thinking = Some(found.number()?.value),
+                "price_input" => figures.price_input = Some(price(&found)?),
+                "price_output" => figures.price_output = Some(price(&found)?),
+                "price_cache_read" => figures.price_cache_read = Some(price(&found)?),
+                "price_cache_write" => figures.price_cache_write = Some(price(&found)?),
                 other => return Err(found.refuse(format!("{other} has no meaning yet"))),
             }
             set.push(Explicit {
@@ -221,6 +244,11 @@ impl Figures {
         }
         Ok(figures)
     }
+}
+
+/// Reads a price in dollars.
+fn price(found: &Found) -> Result<UsdPerMillion, Error> {
+    Ok(found.judge_text(UsdPerMillion::parse)?.value)
 }
 
 /// The catalog, and what was set about single models.

@@ -129,6 +129,16 @@ impl Settings {
             "agent.default_id" => shown(&self.default_agent),
             "github.base_url" => shown(&self.github_base_url),
             "tui.alternate_screen" => shown(&self.alternate_screen),
+            "delegation.max_depth" => shown(&self.delegation_depth),
+            "budgets.time_zone" => shown(&self.budgets.time_zone),
+            "budgets.agent_day_tokens" => match &self.budgets.agent_day_tokens {
+                Some(limit) => shown(limit),
+                None => return (None, Source::Builtin),
+            },
+            "budgets.host_day_tokens" => match &self.budgets.host_day_tokens {
+                Some(limit) => shown(limit),
+                None => return (None, Source::Builtin),
+            },
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),
             other => match self.unknown.iter().find(|(name, _)| *name == other) {
                 Some((_, sourced)) => shown(sourced),

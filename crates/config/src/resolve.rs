@@ -10,18 +10,21 @@ use crate::file::FileSettings;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
-use crate::settings::{AlternateScreen, Color, HttpSettings, Settings, StaleReminder};
+use crate::settings::{
+    AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder,
+};
 use crate::source::{Source, Sourced};
 use crate::url;
 use crate::web;
 use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
-    PROVIDER_PATIENCE_MS, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
+    PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
     STALE_REMINDER_TOKENS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
     UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
+use holon_domain::usage::is_zone;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -131,6 +134,11 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         providers,
         catalog,
         web,
+        budgets: resolve_budgets(layers)?,
+        delegation_depth: {
+            let found = layers.find("delegation.max_depth")?;
+            decide(found.as_ref(), SPAWN_DEPTH, Found::number)?
+        },
         event_budget_bytes: {
             let found = layers.find("retention.event_budget_bytes")?;
             decide(found.as_ref(), EVENT_BUDGET_BYTES, Found::large_number)?
@@ -177,6 +185,31 @@ pub(crate) fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>,
     let user = env.get("HOME").ok_or(Error::NoHome)?;
     let path = Path::new(&user).join(HOME_NAME);
     absolute(&path, Place::Variable("HOME".to_owned()), Source::Builtin)
+}
+
+fn resolve_budgets(layers: Layers<'_>) -> Result<BudgetSettings, Error> {
+    let zone = layers.find("budgets.time_zone")?;
+    let judge = |zone: &str| match is_zone(zone) {
+        true => Ok(zone.to_owned()),
+        false => Err(format!(
+            "{zone:?} is not a time zone; write its name, such as UTC or Europe/Berlin"
+        )),
+    };
+    let limit = |name: &str| -> Result<Option<Sourced<u64>>, Error> {
+        let found = layers.find(name)?;
+        found.map(|found| found.large_number()).transpose()
+    };
+    Ok(BudgetSettings {
+        time_zone: match zone {
+            Some(found) => found.judge_text(judge)?,
+            None => Sourced {
+                value: "UTC".to_owned(),
+                source: Source::Builtin,
+            },
+        },
+        agent_day_tokens: limit("budgets.agent_day_tokens")?,
+        host_day_tokens: limit("budgets.host_day_tokens")?,
+    })
 }
 
 #[expect(

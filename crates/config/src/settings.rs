@@ -82,6 +82,17 @@ pub struct HttpSettings {
     pub stream_idle: Sourced<Duration>,
 }
 
+/// Limits on what agents may use, and the zone of their days.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetSettings {
+    /// Name of a time zone.
+    pub time_zone: Sourced<String>,
+    /// Tokens of each agent in a day. Absent if there is no limit.
+    pub agent_day_tokens: Option<Sourced<u64>>,
+    /// Tokens of all agents together in a day. Absent if there is no limit.
+    pub host_day_tokens: Option<Sourced<u64>>,
+}
+
 /// The terms on which an agent in a long turn is reminded of its work item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleReminder {
@@ -122,6 +133,9 @@ pub struct Settings {
     pub providers: Providers,
     pub catalog: Catalog,
     pub web: WebSettings,
+    pub budgets: BudgetSettings,
+    /// Most agents above a new one that another agent makes.
+    pub delegation_depth: Sourced<u32>,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.

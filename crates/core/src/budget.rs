@@ -14,7 +14,8 @@ pub enum BudgetVerdict {
     /// The call may use this much. The answer may be shorter than its model allows.
     Reserved {
         estimate: CallEstimate,
-        micro_usd: MicroUsd,
+        /// `None` if the price is not known.
+        micro_usd: Option<MicroUsd>,
     },
     /// The guess has no room, but the real request may have.
     Measure,
@@ -77,7 +78,7 @@ pub fn reserve(
             output_tokens: estimate.output_tokens.min(most.unwrap_or(u64::MAX)),
             ..estimate
         };
-        let micro_usd = price.map_or(0, |price| price.cost_of(estimate.as_usage()));
+        let micro_usd = price.map(|price| price.cost_of(estimate.as_usage()));
         return BudgetVerdict::Reserved {
             estimate,
             micro_usd,

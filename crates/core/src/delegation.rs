@@ -1,7 +1,8 @@
 //! Delegation: agents that make other agents, and the supervision of private children.
 //!
 //! `spawn` decides a call of `SpawnAgent` and checks the limits of the tree; `birth` makes the new agent; `end` lets a
-//! child end and stops children with their parent; `observe` shows a child to its parent.
+//! child end and stops children with their parent; `observe` shows a child to its parent; `worktree` removes what an ended
+//! child leaves.
 //!
 //! | step | where | in one commit |
 //! |---|---|---|
@@ -18,18 +19,20 @@ mod birth;
 mod end;
 mod observe;
 mod spawn;
+mod worktree;
 
 pub(crate) use birth::accept_followup;
 pub use birth::create;
 pub(crate) use end::{
-    ask_supervisor, attach, end_if_done, handle_attached, leave_tree, release_all, retire,
-    stop_child,
+    ask_supervisor, attach, end_if_done, handle_attached, hear_missed_ends, leave_tree,
+    release_all, retire, stop_child,
 };
 pub use observe::{active_child, observe, with_child};
 pub(crate) use spawn::{
     check_limits, handle_followup_verdict, handle_spawn_verdict, send_followup, send_spawn,
 };
 pub use spawn::{child_home, child_id};
+pub(crate) use worktree::{clean_worktree_when_free, handle_worktree_end};
 
 use crate::draft::Draft;
 use holon_domain::AgentId;

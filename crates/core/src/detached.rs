@@ -1,5 +1,5 @@
-//! Detached effects: open effects that no turn, task or home waits for. They deliver deferred sends and finish patches
-//! whose turn was cancelled.
+//! Detached effects: open effects that no turn, task or home waits for. They deliver deferred sends, finish patches
+//! whose turn was cancelled, and remove the worktrees of ended children.
 //!
 //! The agent's row names them; their content is stored only in the effect. Invariant: only its own outcome ends a
 //! detached effect. A new generation makes earlier outcomes stale, so it closes each detached effect and opens it again
@@ -16,6 +16,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
     let list: fn(&mut AgentRecord) -> &mut Vec<EffectId> = match effect {
         Effect::Deliver { .. } => |agent| &mut agent.deliveries,
         Effect::FinishPatch { .. } => |agent| &mut agent.patches,
+        Effect::CleanWorktree { .. } => |agent| &mut agent.cleanups,
         // A turn, a task, the outbox or the home waits for these effects.
         Effect::PrepareHome
         | Effect::CallModel { .. }
@@ -61,6 +62,7 @@ pub(crate) fn next_generation(draft: &mut Draft<'_>) {
     let old: Vec<EffectId> = draft.agent.detached_effects().collect();
     draft.agent.deliveries.clear();
     draft.agent.patches.clear();
+    draft.agent.cleanups.clear();
     for id in old {
         if let Some(effect) = draft.effect(id) {
             draft.close_effect(id);

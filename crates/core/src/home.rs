@@ -7,7 +7,7 @@
 use crate::assess::home_is_missing;
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
-use crate::{task, work};
+use crate::{delegation, task, work};
 use holon_domain::agent::{HomeState, LastFailure, Lifecycle, RemovalRetry};
 use holon_domain::effect::Effect;
 use holon_domain::failure::{FailureArtifact, FailureCategory, FailureCause};
@@ -48,7 +48,7 @@ pub(crate) fn handle_prepared(
                 FailureCause::HOME_NOT_MADE,
                 reason,
             );
-            draft.apply_control("stop", Lifecycle::Stopped, None);
+            draft.apply_control("stop", Lifecycle::Stopped, None, Vec::new());
             // An operator may have started commands meanwhile.
             if draft.agent.active_tasks > 0 {
                 task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");
@@ -104,8 +104,9 @@ pub(crate) fn handle_removed(
 }
 
 /// Removes the home of a deleted agent once none of its commands uses it, no patch has its journal there and all its
-/// sends are delivered.
+/// sends are delivered. Before that, and for an archived child, the worktree that was made for it.
 pub(crate) fn remove_when_free(draft: &mut Draft<'_>) {
+    delegation::clean_worktree_when_free(draft);
     let agent = &draft.agent;
     let free = agent.active_tasks == 0 && agent.detached_effects().next().is_none();
     if agent.lifecycle == Lifecycle::Deleting && free && agent.home.effect().is_none() {

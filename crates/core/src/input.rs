@@ -8,8 +8,9 @@ pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
 use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
-use holon_domain::budget::Budget;
+use holon_domain::budget::{Budget, BudgetDefaults, BudgetKey, BudgetPeriod, BudgetScope};
 use holon_domain::consequence::Consequence;
+use holon_domain::delegation::WorktreeEnd;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
@@ -59,6 +60,7 @@ pub struct HostConditions {
     pub callback_base: String,
     /// Budgets of the host.
     pub budgets: Arc<[Budget]>,
+    pub budget_defaults: BudgetDefaults,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
     /// Most agents that may stand above a new one.
@@ -79,6 +81,43 @@ impl HostConditions {
         }
     }
 
+    /// Returns the budgets that cover the calls of an agent for a work item: those that were set, and those of the settings
+    /// that no other replaces.
+    #[must_use]
+    pub fn budgets_of(
+        &self,
+        agent: &AgentId,
+        root: &AgentId,
+        item: Option<&WorkItemId>,
+    ) -> Vec<Budget> {
+        let set = self.budgets.iter();
+        let mut found: Vec<Budget> = set
+            .filter(|budget| budget.key.scope.covers(agent, root, item))
+            .cloned()
+            .collect();
+        let by_settings = [
+            (
+                BudgetScope::Agent(agent.clone()),
+                self.budget_defaults.agent_day_tokens,
+            ),
+            (BudgetScope::Host, self.budget_defaults.host_day_tokens),
+        ];
+        for (scope, limit) in by_settings {
+            let period = BudgetPeriod::Day;
+            let key = BudgetKey { scope, period };
+            let is_set = found.iter().any(|budget| budget.key == key);
+            if limit.is_some() && !is_set {
+                found.push(Budget {
+                    key,
+                    limit_tokens: limit,
+                    limit_micro_usd: None,
+                    set_at: self.started_at,
+                });
+            }
+        }
+        found
+    }
+
     /// Builds the facts of a host with these models and defaults for everything else.
     #[must_use]
     pub fn new(models: ModelChain) -> Self {
@@ -92,6 +131,7 @@ impl HostConditions {
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
             budgets: Arc::new([]),
+            budget_defaults: BudgetDefaults::default(),
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
         }
@@ -259,6 +299,8 @@ pub enum Input {
     },
     /// A patch whose turn was cancelled is complete or rolled back, and its journal is removed.
     PatchFinished { stamp: Stamp },
+    /// The worktree of an ended child was looked at.
+    WorktreeCleaned { stamp: Stamp, end: WorktreeEnd },
     /// An entry of the due queue has come due.
     DueCame {
         id: DueId,

@@ -50,6 +50,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
+        | Input::WorktreeCleaned { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)
@@ -184,6 +185,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         | Intent::CreateWorkItem(_)
         | Intent::Work(WorkIntent::CreateTimer(_) | WorkIntent::CreateTimerAfter { .. })
         | Intent::WorkQuery(_)
+        | Intent::Memory(_)
         | Intent::Host(_) => {}
     }
 }

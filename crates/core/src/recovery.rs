@@ -93,6 +93,7 @@ fn settle_open(
     }
     if matches!(cause, RecoveryCause::Boot(_)) {
         delegation::attach(draft, true);
+        delegation::hear_missed_ends(draft);
     }
     if let Some(mut turn) = draft.agent.open_turn.take() {
         usage::charge_lost(draft, &mut turn);
@@ -222,6 +223,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }
+        | Effect::CleanWorktree { .. }
         | Effect::SubmitDelivery { .. }
         | Effect::Deliver { .. } => false,
     };

@@ -130,6 +130,9 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Operator(command) => transport::handle(draft, command),
         Input::OperatorMessage { claim, ingress } => transport::admit(draft, claim, ingress),
         Input::PatchFinished { stamp } => Ok(detached::handle_patch_end(draft, *stamp)),
+        Input::WorktreeCleaned { stamp, end } => {
+            Ok(delegation::handle_worktree_end(draft, *stamp, end))
+        }
         Input::DueCame {
             id,
             planned_at,

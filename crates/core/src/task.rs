@@ -17,7 +17,7 @@ mod command;
 mod result;
 mod start;
 
-pub(crate) use child::{begin_child, discard_child, handle_child_end};
+pub(crate) use child::{begin_child, discard_child, handle_child_end, resume_child};
 use child::{cancel_child, end_child_with_parent};
 pub(crate) use command::handle as handle_command;
 pub(crate) use start::{handle_start, start_no_more};
@@ -264,6 +264,7 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
                     | Effect::CallModel { .. }
                     | Effect::RunTool { .. }
                     | Effect::FinishPatch { .. }
+                    | Effect::CleanWorktree { .. }
                     | Effect::SubmitDelivery { .. }
                     | Effect::Deliver { .. } => false,
                 };

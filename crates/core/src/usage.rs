@@ -8,7 +8,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::budget::CallTerms;
 use holon_domain::decision::Fact;
 use holon_domain::limits;
-use holon_domain::model::ModelFailureKind;
+use holon_domain::model::{ModelFailureKind, ModelPrice};
 use holon_domain::turn::{OpenTurn, Phase};
 use holon_domain::usage::{CallEstimate, UsageCharge, budget_root, day_in};
 
@@ -28,17 +28,18 @@ pub(crate) fn guess(draft: &Draft<'_>) -> CallEstimate {
 
 /// Charges an answered call.
 pub(crate) fn charge_answer(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
-    close(draft, turn);
-    charge(draft, turn, usage, false);
+    let call = close(draft, turn);
+    charge(draft, turn, &call, CallUsage::Reported(usage));
 }
 
 /// Charges a failed call: what its provider reported, or its input if the provider has probably read it.
 pub(crate) fn charge_failure(draft: &mut Draft<'_>, turn: &mut OpenTurn, failed: &FailedAttempt) {
-    close(draft, turn);
+    let call = close(draft, turn);
     match failed.failure.usage {
-        Some(usage) => charge(draft, turn, usage, false),
+        Some(usage) => charge(draft, turn, &call, CallUsage::Reported(usage)),
         None if was_begun(failed) => {
-            charge(draft, turn, TokenUsage::new(failed.request_tokens, 0), true);
+            let usage = TokenUsage::new(failed.request_tokens, 0);
+            charge(draft, turn, &call, CallUsage::Estimated(usage));
         }
         None => {}
     }
@@ -72,26 +73,47 @@ fn was_begun(failed: &FailedAttempt) -> bool {
 /// was called off.
 pub(crate) fn charge_lost(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
     let measured = turn.call_terms == CallTerms::Measure;
-    let call = close(draft, turn).filter(|_| !measured);
-    if !matches!(turn.phase, Phase::CallingModel { .. }) {
+    let call = close(draft, turn);
+    if measured || !matches!(turn.phase, Phase::CallingModel { .. }) {
         return;
     }
-    if let Some(call) = call.filter(|call| call.total() > 0) {
-        charge(draft, turn, call.as_usage(), true);
+    if let Some(estimate) = call.estimate.filter(|estimate| estimate.total() > 0) {
+        let usage = CallUsage::Estimated(estimate.as_usage());
+        charge(draft, turn, &call, usage);
     }
 }
 
-/// Closes the open call of a turn and releases what it had reserved. Returns its estimate.
-pub(crate) fn close(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<CallEstimate> {
+/// A call that is not open any more.
+pub(crate) struct ClosedCall {
+    estimate: Option<CallEstimate>,
+    /// Price as it stood when the call was opened; `None` if it was not known.
+    price: Option<ModelPrice>,
+}
+
+/// Tokens of a call, and who counted them.
+enum CallUsage {
+    /// By its provider.
+    Reported(TokenUsage),
+    /// By the runtime, because the provider did not say.
+    Estimated(TokenUsage),
+}
+
+/// Closes the open call of a turn and releases what it had reserved.
+pub(crate) fn close(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> ClosedCall {
     if std::mem::take(&mut turn.call_terms) == CallTerms::Bound {
         draft.fact(Fact::ReservationReleased);
     }
-    turn.call.take()
+    ClosedCall {
+        estimate: turn.call.take(),
+        price: turn.call_price.take(),
+    }
 }
 
-fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: bool) {
-    let price = turn.model.as_ref();
-    let price = price.and_then(|model| draft.host.models.price_of(model));
+fn charge(draft: &mut Draft<'_>, turn: &mut OpenTurn, call: &ClosedCall, usage: CallUsage) {
+    let (usage, estimated) = match usage {
+        CallUsage::Reported(usage) => (usage, false),
+        CallUsage::Estimated(usage) => (usage, true),
+    };
     let identity = &draft.agent.identity;
     let charge = UsageCharge {
         agent_id: identity.agent_id.clone(),
@@ -101,8 +123,10 @@ fn charge(draft: &mut Draft<'_>, turn: &OpenTurn, usage: TokenUsage, estimated: 
         model_ref: turn.model_ref(),
         usage,
         estimated,
-        cost: price.map(|price| price.cost_of(usage)),
+        cost: call.price.map(|price| price.cost_of(usage)),
     };
+    turn.spending.add(&charge);
+    draft.agent.totals.spending.add(&charge);
     draft.add_to_meters(&charge);
     draft.fact(Fact::UsageCharged(Box::new(charge)));
 }

@@ -2,11 +2,12 @@
 
 use crate::error::Error;
 use crate::port::{
-    Archives, Attachments, Files, GuidanceFiles, Homes, Models, OsEntropy, Outbound, Plans,
-    ReloadableAdapters, SystemClock, Workspaces,
+    Archives, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models, OsEntropy, Outbound,
+    Plans, ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
-use holon_config::{Settings, Source, Token};
+use holon_config::{Settings, Source, Sourced, Token};
+use holon_domain::budget::BudgetDefaults;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
@@ -54,11 +55,19 @@ pub(crate) fn open(
             reserved: reserved(home),
             capability_key: capability_key(home),
             callback_base,
-            zone: "UTC".to_owned(),
-            spawn_depth: holon_domain::limits::SPAWN_DEPTH,
+            spawn_depth: settings.delegation_depth.value,
+            zone: settings.budgets.time_zone.value.clone(),
+            budget_defaults: BudgetDefaults {
+                agent_day_tokens: value_of(&settings.budgets.agent_day_tokens),
+                host_day_tokens: value_of(&settings.budgets.host_day_tokens),
+            },
         },
     };
     Ok(Host::open(config, ports(settings, live, home), db)?)
+}
+
+fn value_of(setting: &Option<Sourced<u64>>) -> Option<u64> {
+    setting.as_ref().map(|set| set.value)
 }
 
 /// Loads or creates the key from which the tokens of capability URLs are derived. Without one the host runs, and no
@@ -154,6 +163,7 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
         outbound: Arc::new(Outbound::new(home.root().to_owned())),
+        memory: Arc::new(MemoryFolder),
         web,
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),

@@ -16,7 +16,7 @@ use holon_config::{
 };
 use holon_domain::AgentId;
 use holon_domain::hmac;
-use holon_domain::model::{ModelChain, ModelPrice};
+use holon_domain::model::{ModelChain, ModelPrice, ModelRef};
 use holon_domain::provider::{AuthKind, CredentialRenewal, PolicySource};
 use holon_domain::text;
 use holon_engine::Host;
@@ -33,8 +33,12 @@ use tokio::sync::Mutex;
 pub type SettingsReader = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
 /// Settings that need a restart.
-const NEEDS_RESTART: [&str; 9] = [
+const NEEDS_RESTART: [&str; 13] = [
     "agent.default_id",
+    "budgets.agent_day_tokens",
+    "budgets.host_day_tokens",
+    "budgets.time_zone",
+    "delegation.max_depth",
     "github.base_url",
     "serve.http_addr",
     "retention.event_budget_bytes",
@@ -71,10 +75,10 @@ pub(crate) fn chain(settings: &Settings) -> ModelChain {
 
 /// Returns the prices of models that are known.
 fn prices(settings: &Settings) -> BTreeMap<String, ModelPrice> {
-    let row = |known: &CatalogModel| {
-        let price = known.price?;
+    let row = |model: ModelRef| {
+        let price = settings.catalog.price(&model)?;
         Some((
-            known.model.to_string(),
+            model.to_string(),
             ModelPrice {
                 input_per_million: price.input.micros(),
                 cached_input_per_million: price.cache_read.map(UsdPerMillion::micros),
@@ -83,7 +87,8 @@ fn prices(settings: &Settings) -> BTreeMap<String, ModelPrice> {
             },
         ))
     };
-    settings.catalog.models().filter_map(row).collect()
+    let models = settings.catalog.references().into_iter();
+    models.filter_map(row).collect()
 }
 
 /// Returns the step that renews the credential of each provider.

@@ -18,6 +18,7 @@ pub use work::{AgentWait, CurrentItem, FailedTurn, ItemCounts, WorkState};
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
 use crate::continuation::ContinuationResolution;
+use crate::delegation::WorktreeEnd;
 use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::failure::{FailureArtifact, FailureCause};
@@ -29,12 +30,13 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
-use crate::usage::CallEstimate;
+use crate::usage::{CallEstimate, Spending};
 use crate::workspace::Occupancy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Role of an agent on its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// The agent that a request without a name is for. There is one on each host.
@@ -46,7 +48,7 @@ pub enum AgentKind {
 }
 
 /// Audience to which an agent is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// Listed for every client with access.
@@ -56,7 +58,7 @@ pub enum Visibility {
 }
 
 /// Party that supervises an agent and decides about its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
     SelfOwned,
@@ -64,7 +66,7 @@ pub enum Ownership {
 }
 
 /// Preset of tool families that an agent may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfilePreset {
     /// Every tool family of the host.
@@ -91,7 +93,7 @@ impl ProfilePreset {
 }
 
 /// Identity of an agent. Set when the agent is created and never changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIdentity {
     pub agent_id: AgentId,
     pub kind: AgentKind,
@@ -107,7 +109,7 @@ pub struct AgentIdentity {
 }
 
 /// Tells a live agent from one that is being removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityStatus {
     #[default]
@@ -117,7 +119,7 @@ pub enum IdentityStatus {
 }
 
 /// An identity as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityView {
     /// The identity itself. Its fields are serialised beside the others.
     #[serde(flatten)]
@@ -153,7 +155,7 @@ impl std::ops::Deref for IdentityView {
 }
 
 /// Status as clients see it. Computed from the stored facts, never stored itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
     /// The home directory is being prepared.
@@ -169,7 +171,7 @@ pub enum AgentStatus {
 }
 
 /// Tells whether an agent may run. This is the only stored part of its status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
     /// The home directory is being prepared. Input is admitted and waits.
@@ -187,7 +189,7 @@ impl Lifecycle {
 }
 
 /// A rest that the agent asked for with `Sleep`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestRecord {
     pub since: Timestamp,
     /// Reason in the agent's words.
@@ -202,7 +204,7 @@ pub struct RestRecord {
 }
 
 /// Time at which a rest or a pause ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestWake {
     pub at: Timestamp,
     /// Entry of the due-queue that ends it. Absent once it has fired.
@@ -237,11 +239,15 @@ pub struct Totals {
     /// answer, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_call: Option<CallEstimate>,
+    /// Everything that was charged. Rows of earlier builds count from then on.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub spending: Spending,
 }
 
 /// The last failure of a turn or of the agent's home, kept for inspection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "legacy::StoredFailure")]
+#[schemars(!from)]
 pub struct LastFailure {
     pub occurred_at: Timestamp,
     /// Kind of failure that decisions read. The artifact beside it is written for people.
@@ -272,6 +278,12 @@ pub struct AgentRecord {
     /// Open effects that finish or undo the patches of aborted turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<EffectId>,
+    /// Open effects that remove the worktree of an ended child.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cleanups: Vec<EffectId>,
+    /// What became of the worktree of an ended child. Absent before that, and for every other agent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub worktree_end: Option<WorktreeEnd>,
     /// Deliveries to operators that have not ended, by route, and the bound on notifications.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub outbox: Outbox,
@@ -354,7 +366,8 @@ impl AgentRecord {
     /// Iterates over the open effects that no turn, task or home waits for. They outlive the turn that opened them:
     /// each new generation opens them again, and the agent's home is removed only when none is left.
     pub fn detached_effects(&self) -> impl Iterator<Item = EffectId> {
-        self.deliveries.iter().chain(&self.patches).copied()
+        let detached = self.deliveries.iter().chain(&self.patches);
+        detached.chain(&self.cleanups).copied()
     }
 }
 

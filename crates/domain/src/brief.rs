@@ -2,11 +2,13 @@
 
 use crate::id::{BriefId, MessageId, TaskId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
+use crate::usage::{Spending, SpendingView};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Purpose of a brief.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BriefKind {
     /// A notice that is not an outcome: work continues after the turn, or it waits for a provider or an operator.
@@ -18,7 +20,7 @@ pub enum BriefKind {
 }
 
 /// Form of an attachment's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
     File,
@@ -29,7 +31,7 @@ pub enum AttachmentKind {
 }
 
 /// Content that accompanies a brief, by address or inline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BriefAttachment {
     pub kind: AttachmentKind,
     pub name: String,
@@ -52,7 +54,7 @@ pub enum BriefText {
 }
 
 /// Action that an operator has to take before the agent can continue. Set by a decision, never by a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionRequired {
     /// Kind of action, for programs.
     pub code: ActionCode,
@@ -61,7 +63,7 @@ pub struct ActionRequired {
 }
 
 /// Kinds of action that an agent asks its operator for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionCode {
     /// The provider refuses the credential, or none is set.
@@ -111,13 +113,21 @@ pub struct BriefRow {
     /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
+    /// What the turn had spent when the brief was written. Absent if that is nothing, and in briefs of earlier builds.
+    #[serde(
+        default,
+        rename = "usage",
+        with = "crate::usage::short_list",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub spending: Option<Spending>,
 }
 
 /// Beginning of the brief of a turn that ends with a wait and without words of its model.
 pub const NO_ANSWER_YET: &str = "No answer yet. Waiting for: ";
 
 /// A brief as clients read it, with its text resolved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BriefRecord {
     pub id: BriefId,
     /// Position among the agent's briefs; the cursor of a page. 0 in records of earlier builds.
@@ -155,6 +165,9 @@ pub struct BriefRecord {
     /// Absent if the agent can continue without the operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionRequired>,
+    /// What the turn had spent when the brief was written. Absent if that is nothing, and in briefs of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<SpendingView>,
 }
 
 impl BriefRecord {

@@ -137,6 +137,15 @@ pub struct Budget {
     pub set_at: Timestamp,
 }
 
+/// Limits of the settings, which hold wherever no budget of the same key was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct BudgetDefaults {
+    /// Tokens of each agent in a day. Absent if there is no limit.
+    pub agent_day_tokens: Option<u64>,
+    /// Tokens of all agents together in a day. Absent if there is no limit.
+    pub host_day_tokens: Option<u64>,
+}
+
 /// How far a budget is used up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BudgetMeter {
@@ -147,7 +156,10 @@ pub struct BudgetMeter {
     pub unpriced_calls: u64,
     /// Tokens that open calls have reserved.
     pub reserved_tokens: u64,
+    /// Money that open calls have reserved whose price is known.
     pub reserved_micro_usd: MicroUsd,
+    /// Open calls whose price is not known.
+    pub unpriced_reservations: u64,
 }
 
 /// A budget with its meter.
@@ -164,8 +176,8 @@ pub struct Reservation {
     pub root_agent_id: AgentId,
     pub work_item_id: Option<WorkItemId>,
     pub tokens: u64,
-    /// Cost of these tokens; 0 if no budget limits money and the price is not known.
-    pub micro_usd: MicroUsd,
+    /// Cost of these tokens; `None` if the price is not known, which only calls without a limit on money may have.
+    pub micro_usd: Option<MicroUsd>,
 }
 
 /// Terms under which a model call is open.

@@ -13,6 +13,7 @@ use crate::model::{ModelOptions, ModelRef};
 use crate::task::{TaskRecord, TaskRecoverySpec, TaskStatus, WorkspaceMode};
 use crate::time::Timestamp;
 use crate::workspace::{WorkspaceEntry, WorkspaceSet, WorktreeSession};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Preset by which a call names the kind of agent to make.
@@ -58,6 +59,9 @@ pub struct Supervision {
     /// Task of the parent. The end of the child closes it.
     pub task_id: TaskId,
     pub delegation_id: DelegationId,
+    /// Worktree that was made for the child, wherever it works now. Absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worktree: Option<WorktreeSession>,
 }
 
 /// What the task of a child says about it. With the row of the task it is the delegation record.
@@ -136,7 +140,7 @@ pub struct TreeStanding {
 }
 
 /// Phase of a child as its parent sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChildPhase {
     /// It works, or is about to.
@@ -150,7 +154,7 @@ pub enum ChildPhase {
 }
 
 /// What a parent sees of the work of a child.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildObservability {
     pub phase: ChildPhase,
     /// Task of the child that it depends on, as `managed_task_` and its status.
@@ -171,17 +175,32 @@ pub struct ChildObservability {
 }
 
 /// State of the worktree of a child, for its parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CleanupStatus {
     /// The child may still work in it.
     InUse,
-    /// The child has ended, and the worktree is kept for a review. A clean-up removes it if it holds no changes.
+    /// The child has ended, and the worktree is kept for a review, or a clean-up is about to look at it.
     Retained,
+    /// The child has ended without leaving work in it, and it is gone.
+    Removed,
+}
+
+/// What became of the worktree of an ended child.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum WorktreeEnd {
+    /// It held no work, or was gone before.
+    Removed,
+    /// It holds work, or could not be looked at.
+    Kept {
+        /// What speaks against a removal, in words.
+        reasons: Vec<String>,
+    },
 }
 
 /// The supervision of a child for people and models. The same in `SpawnAgent`, `TaskStatus` and `TaskOutput`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildSupervision {
     pub parent_agent_id: AgentId,
     pub child_agent_id: AgentId,
@@ -237,7 +256,7 @@ pub struct DelegationRecord {
 }
 
 /// A live child in the summary of its parent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveChild {
     pub identity: IdentityView,
     pub status: AgentStatus,
@@ -327,9 +346,10 @@ impl ChildFacts {
     /// Returns the state of a worktree that was made for this child.
     #[must_use]
     pub const fn cleanup_status(&self) -> CleanupStatus {
-        match self.agent.archived_at {
-            None => CleanupStatus::InUse,
-            Some(_) => CleanupStatus::Retained,
+        match (&self.agent.archived_at, &self.agent.worktree_end) {
+            (None, _) => CleanupStatus::InUse,
+            (Some(_), Some(WorktreeEnd::Removed)) => CleanupStatus::Removed,
+            (Some(_), Some(WorktreeEnd::Kept { .. }) | None) => CleanupStatus::Retained,
         }
     }
 }

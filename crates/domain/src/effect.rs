@@ -59,6 +59,9 @@ pub enum Effect {
         /// Call that applies the patch. The journal has its id.
         call_id: CallId,
     },
+    /// Remove the worktree of a child that has ended, unless it holds work. Performed at least once; a worktree that is
+    /// gone needs nothing, and one that is kept is only looked at again.
+    CleanWorktree { worktree_path: String },
     /// Submit the delivery at the head of a lane of the agent's outbox. Performed at least once, always with the id of
     /// the delivery as idempotency key; after a crash it is submitted again.
     SubmitDelivery {
@@ -87,6 +90,7 @@ impl Effect {
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
             Self::FinishPatch { .. } => "finish_patch",
+            Self::CleanWorktree { .. } => "clean_worktree",
             Self::SubmitDelivery { .. } => "submit_delivery",
             Self::RemoveHome => "remove_home",
             Self::Deliver { .. } => "deliver",

@@ -12,6 +12,7 @@ pub use work::{
 use crate::delegation::SpawnAgent;
 use crate::id::{AgentId, TaskId, TriggerId};
 use crate::limits::CALLS_PER_ROUND;
+use crate::memory::MemoryQuery;
 use crate::message::Priority;
 use crate::tool::ToolError;
 use crate::trigger::DeliveryMode;
@@ -77,6 +78,8 @@ pub enum Intent {
     /// Change work. The kernel decides it in the commit of the round.
     Work(WorkIntent),
     WorkQuery(WorkQuery),
+    /// Search the agent's memory, or read one document of it.
+    Memory(MemoryQuery),
     /// Ask for an external trigger or revoke one. The kernel decides it in the commit of the round.
     Trigger(TriggerIntent),
 }
@@ -104,6 +107,7 @@ impl Intent {
             Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
             Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
             Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
+            Self::Memory(query) => Some(HostAction::Memory(query.clone())),
             Self::SpawnAgent(spawn) if spawn.needs_host() => {
                 Some(HostAction::PrepareChild(spawn.clone()))
             }
@@ -152,6 +156,8 @@ pub enum HostAction {
     /// Write the plan file of a new work item, whose id is derived from the id of the call.
     WritePlan,
     WorkQuery(WorkQuery),
+    /// Search the agent's memory, or read one document of it.
+    Memory(MemoryQuery),
     /// Look at a directory, and make a worktree if it is to be isolated. Its name is derived from the id of the call.
     UseWorkspace(UseWorkspace),
     /// Read a page of the web.
@@ -189,6 +195,7 @@ impl HostAction {
             | Self::TaskOutput(_)
             | Self::WritePlan
             | Self::WorkQuery(_)
+            | Self::Memory(_)
             | Self::UseWorkspace(_)
             | Self::WebFetch(_)
             | Self::WebSearch(_)

@@ -33,6 +33,7 @@ pub mod image;
 pub mod intent;
 pub mod limits;
 pub mod log;
+pub mod memory;
 pub mod message;
 pub mod model;
 pub mod needs;

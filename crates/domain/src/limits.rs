@@ -2,10 +2,12 @@
 
 mod budget;
 mod delivery;
+mod memory;
 mod web;
 
 pub use budget::*;
 pub use delivery::*;
+pub use memory::*;
 pub use web::*;
 
 /// Largest body of one message, in bytes. A larger one is refused with 413 and no side effect:
@@ -66,6 +68,9 @@ pub const STEPS_PER_COMMIT: u32 = 64;
 pub const SPAWN_DEPTH: u32 = 1;
 /// Greatest depth that the settings may allow.
 pub const SPAWN_DEPTH_MAX: u32 = 3;
+/// Most reasons that a child's row and its event give for a worktree that is kept; more are left out. `holon worktree
+/// list` shows all.
+pub const KEPT_REASONS: usize = 8;
 /// Most supervised children of one tree that have not ended, and so also of one agent. At the limit `SpawnAgent` gets a
 /// tool error; a child that ends makes room. Each of them may ask a model at the same time.
 pub const LIVE_CHILDREN: u32 = 8;

@@ -28,6 +28,12 @@ pub struct FrameRecord {
     pub prompt_cache_key: String,
     /// Hash of the whole frame.
     pub context_fingerprint: String,
+    /// Changes of the agent's work when the frame was built. Omitted if 0, and in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub working_memory_revision: u64,
+    /// Recaps that the agent's turns had had by then. Omitted if 0, and in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compression_epoch: u64,
     /// System text that all agents share.
     pub stable: BlobHash,
     /// System text that depends on the agent's instructions, skills and tools.

@@ -13,9 +13,10 @@ pub use price::ModelPrice;
 use crate::attempt::TokenUsage;
 use crate::block::Block;
 use crate::image::ShownImage;
-use crate::provider::{ReasoningEffort, ReasoningPolicy};
+use crate::provider::{ContextReduction, ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool_set::ToolSet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,7 +100,9 @@ impl From<ModelRef> for String {
 }
 
 /// Lifetime of a prompt block, which decides where a provider's cache can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Stability {
     /// Unchanged for the life of the build.
@@ -126,7 +129,7 @@ pub struct PromptCache {
     pub prompt_cache_key: String,
     /// Hash of the whole context. For diagnosis only.
     pub context_fingerprint: String,
-    /// Grows with every change of the working memory.
+    /// Grows with every change of the work that prompts show: items, focus, waits and timers.
     pub working_memory_revision: u64,
     /// Number of times that history was compressed.
     pub compression_epoch: u64,
@@ -295,6 +298,10 @@ pub struct ModelReply {
     pub blocks: Vec<ReplyBlock>,
     pub stop_reason: StopReason,
     pub usage: TokenUsage,
+    /// What the server left out of the request. Absent if the request did not allow it; with zero counts if it did and
+    /// the server left out nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<ContextReduction>,
 }
 
 impl ModelReply {
@@ -353,6 +360,7 @@ mod tests {
             blocks,
             stop_reason: StopReason::ToolUse,
             usage: TokenUsage::default(),
+            context_management: None,
         };
         let said = reply(vec![
             call(Some("c1"), "push"),

@@ -5,6 +5,7 @@
 
 use crate::limits::RECENT_TURNS;
 use crate::model::Stability;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Returns the first turn whose messages the prompt of a turn may show. It moves in steps, so that the prompts of most
@@ -15,7 +16,9 @@ pub const fn first_turn_shown(turn_index: u64) -> u64 {
 }
 
 /// Part of a prompt, in the order in which parts are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockSource {
     /// Rules of the runtime and the execution contract, equal for all agents.
@@ -47,6 +50,8 @@ pub enum BlockSource {
     Waits,
     Timers,
     CompletedItems,
+    /// Children that work for the agent, and what each does.
+    Children,
     /// Latest steps of the current work item.
     ItemTrace,
     RunningTasks,
@@ -84,6 +89,7 @@ impl BlockSource {
             | Self::Waits
             | Self::Timers
             | Self::CompletedItems
+            | Self::Children
             | Self::ItemTrace
             | Self::RunningTasks
             | Self::EventTurn
@@ -116,6 +122,7 @@ impl BlockSource {
             Self::Waits => "waits",
             Self::Timers => "timers",
             Self::CompletedItems => "completed_items",
+            Self::Children => "children",
             Self::ItemTrace => "item_trace",
             Self::RunningTasks => "running_tasks",
             Self::EventTurn => "event_turn",
@@ -127,7 +134,7 @@ impl BlockSource {
 }
 
 /// Reason for which a part is shorter than it could be, or missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutReason {
     /// It takes more than the share of the budget that such a part may take.
@@ -178,7 +185,7 @@ pub struct BlockCut {
 pub struct PartLength(pub BlockSource, pub u32);
 
 /// What became of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum BlockOutcome {
     Kept,
@@ -187,7 +194,7 @@ pub enum BlockOutcome {
 }
 
 /// The plan's decision about one part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockDecision {
     pub source: BlockSource,
     pub stability: Stability,
@@ -230,14 +237,44 @@ mod tests {
         }
     }
 
+    /// Every source, in the order of the type.
+    const SOURCES: [BlockSource; 25] = [
+        BlockSource::Policy,
+        BlockSource::Delegation,
+        BlockSource::Instructions,
+        BlockSource::Skills,
+        BlockSource::ToolGuidance,
+        BlockSource::AgentScoped,
+        BlockSource::Surroundings,
+        BlockSource::History,
+        BlockSource::OperatorWords,
+        BlockSource::Work,
+        BlockSource::CurrentItem,
+        BlockSource::TriggeredItems,
+        BlockSource::DueReminders,
+        BlockSource::QueuedItems,
+        BlockSource::ItemsForOperator,
+        BlockSource::BlockedItems,
+        BlockSource::Waits,
+        BlockSource::Timers,
+        BlockSource::CompletedItems,
+        BlockSource::ItemTrace,
+        BlockSource::RunningTasks,
+        BlockSource::EventTurn,
+        BlockSource::ConstrainedRepair,
+        BlockSource::CurrentInput,
+        BlockSource::Other,
+    ];
+
     #[test]
     fn words_are_spelled_as_they_are_stored() {
-        for source in [
-            BlockSource::ToolGuidance,
-            BlockSource::ItemsForOperator,
-            BlockSource::Other,
-        ] {
+        let last = BlockSource::Other as usize;
+        assert_eq!(SOURCES.len(), last + 1, "every source has a name");
+        for (place, source) in SOURCES.into_iter().enumerate() {
+            assert_eq!(source as usize, place, "{source:?}");
             assert_eq!(serde_json::json!(source), source.as_str());
+            let read: BlockSource = serde_json::from_value(source.as_str().into()).expect("a name");
+            assert_eq!(read, source);
         }
         for reason in [
             CutReason::OverShare,

@@ -4,12 +4,13 @@ use crate::attempt::TokenUsage;
 use crate::guidance::LoadedAgentsMd;
 use crate::id::{AgentId, WorkspaceId};
 use crate::prompt_plan::BlockDecision;
-use crate::provider::ModelPolicy;
+use crate::provider::{ContextReduction, ModelPolicy};
 use crate::summary::ExecutionPolicy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The prompt of an answered turn, the last one unless another was asked for, with the place in which the agent works now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptView {
     pub agent_id: AgentId,
     pub agent_home: String,
@@ -29,7 +30,7 @@ pub struct PromptView {
 }
 
 /// A prompt, part by part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShownPrompt {
     pub turn_index: u64,
     /// Model that answered last in the turn, as `provider/model`.
@@ -45,6 +46,9 @@ pub struct ShownPrompt {
     pub prompt_cache_key: String,
     /// Hash of the whole prompt.
     pub context_fingerprint: String,
+    /// Changes of the agent's work that the prompt could show; 0 in prompts of earlier builds.
+    #[serde(default)]
+    pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had when this turn was last answered, or later ones if it is an earlier turn.
     #[serde(default)]
     pub compression_epoch: u64,
@@ -60,7 +64,7 @@ pub struct ShownPrompt {
 }
 
 /// A part that a turn added to its requests after the first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnPart {
     pub kind: TurnPartKind,
     /// First round that the part stands for. For a message and a reminder, the round after which it came.
@@ -74,7 +78,7 @@ pub struct TurnPart {
 }
 
 /// The kind of one part of a turn's conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnPartKind {
     /// Stands for rounds that are left out.
@@ -90,7 +94,7 @@ pub enum TurnPartKind {
 }
 
 /// The prompt that an agent's next turn would begin with, if a given text opened it now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DraftPrompt {
     pub turn_index: u64,
     /// Model that the turn would ask first, as `provider/model`.
@@ -107,7 +111,7 @@ pub struct DraftPrompt {
 }
 
 /// A part of a prompt with the decision about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptBlockView {
     #[serde(flatten)]
     pub decision: BlockDecision,
@@ -117,7 +121,7 @@ pub struct PromptBlockView {
 }
 
 /// Input tokens of one round, and the part that a provider's cache served.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundCacheUse {
     pub turn_index: u64,
     /// Number of the round in its turn, counted from 1.
@@ -127,18 +131,27 @@ pub struct RoundCacheUse {
     /// Share of the input that was read from the cache, from 0 to 1. Absent if the provider reported no input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_share: Option<f64>,
+    /// What the provider's servers left out of the request. Absent if the request did not allow it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_management: Option<ContextReduction>,
 }
 
 impl RoundCacheUse {
     /// Takes the figures from the usage of a round.
     #[must_use]
-    pub fn new(turn_index: u64, round: u32, usage: &TokenUsage) -> Self {
+    pub fn new(
+        turn_index: u64,
+        round: u32,
+        usage: &TokenUsage,
+        context_management: Option<ContextReduction>,
+    ) -> Self {
         Self {
             turn_index,
             round,
             input_tokens: usage.input_tokens,
             cached_tokens: usage.cache_read_tokens,
             cached_share: usage.cached_share(),
+            context_management,
         }
     }
 }

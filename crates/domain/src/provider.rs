@@ -7,6 +7,7 @@ pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
 
 use crate::limits;
 use crate::token_ratio::TokenRatio;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ macro_rules! spelled {
         $(#[$meta])*
         ///
         /// Each name has one stored spelling, which is never renamed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum $name {
             $($(#[$doc])* #[serde(rename = $text)] $variant,)+
         }
@@ -180,6 +181,21 @@ pub struct ContextManagement {
     pub clear_at_least_input_tokens: Option<u32>,
 }
 
+/// What the servers of a provider left out of a request that allowed it, for the record of a round. It holds counts only;
+/// the content that was left out is still in the runtime's own log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ContextReduction {
+    /// Tool uses whose results the server did not show to the model (Anthropic only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cleared_tool_uses: u64,
+    /// Input tokens that this saved, as the server counts them (Anthropic only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub cleared_input_tokens: u64,
+    /// Encrypted items that the server made of older ones in this answer (Responses only).
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compactions: u64,
+}
+
 /// Provider as a transport needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderSpec {
@@ -240,7 +256,7 @@ pub struct CredentialRenewal {
 }
 
 /// Limits under which a model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPolicy {
     /// Tokens of request and answer together.
     pub context_window_tokens: u32,
@@ -266,7 +282,7 @@ pub struct ModelPolicy {
 }
 
 /// The reasoning that a model is asked for when no effort is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReasoningPolicy {
     /// True if the model reasons: its encrypted reasoning is asked for and returned between rounds (Responses).

@@ -17,6 +17,21 @@ pub enum ToolFamily {
     ExternalTrigger,
 }
 
+/// Tools whose results a turn needs to its end: changes of files and of work items, words to the operator, and handles
+/// that no other call returns. A provider that clears old results by itself is told to keep them.
+pub const LASTING_RESULTS: [&str; 10] = [
+    "ApplyPatch",
+    "NotifyOperator",
+    "CreateWorkItem",
+    "PickWorkItem",
+    "UpdateWorkItem",
+    "CompleteWorkItem",
+    "UseWorkspace",
+    "SpawnAgent",
+    "CreateTimer",
+    "CreateExternalTrigger",
+];
+
 /// Definition of a tool, independent of any provider.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
@@ -144,6 +159,10 @@ pub enum ToolErrorKind {
     UnknownTask,
     /// The agent has no such work item.
     UnknownWorkItem,
+    /// No memory has this source reference.
+    MemorySourceNotFound,
+    /// The memory index cannot be used now.
+    MemoryUnavailable,
     /// The work item is completed and cannot change any more.
     WorkItemCompleted,
     /// The agent has no such active wait.

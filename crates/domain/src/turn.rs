@@ -10,15 +10,16 @@ use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
 use crate::message::MessageKind;
-use crate::model::ModelRef;
+use crate::model::{ModelPrice, ModelRef};
 use crate::operator_transport::ReplyRoute;
 use crate::provider::ReasoningEffort;
 use crate::queue::{MessageSeq, QueueEntry};
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
-use crate::usage::CallEstimate;
+use crate::usage::{CallEstimate, Spending};
 use crate::workspace::WorkspaceEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Position in an agent's log. Dense, the first is 1.
@@ -359,9 +360,15 @@ pub struct OpenTurn {
     /// earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub answered_tokens: u64,
+    /// Everything that the turn was charged for.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub spending: Spending,
     /// Estimate of the model call that the turn has open. Absent while none is open, and in turns of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallEstimate>,
+    /// Price of that call as it stood when the call was opened. Absent if it was not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_price: Option<ModelPrice>,
     /// Terms of that call.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub call_terms: CallTerms,
@@ -491,6 +498,12 @@ impl OpenTurn {
         self.closed_to_joining || self.apart.iter().any(|apart| apart.seq == seq)
     }
 
+    /// Returns what a brief about the turn says of its spending.
+    #[must_use]
+    pub fn brief_spending(&self) -> Option<Spending> {
+        Some(self.spending).filter(|spending| *spending != Spending::default())
+    }
+
     /// Returns the model that the turn asked first.
     #[must_use]
     pub fn requested(&self) -> Option<&ModelRef> {
@@ -505,7 +518,7 @@ impl OpenTurn {
 }
 
 /// The two ways in which a turn ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalKind {
     /// The model finished without a further call, or asked to rest.
@@ -515,7 +528,7 @@ pub enum TerminalKind {
 }
 
 /// Reason for the end of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalReason {
     /// The model made no further call.
@@ -561,7 +574,7 @@ impl TerminalReason {
 }
 
 /// Record of a turn's end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TerminalRecord {
     pub turn_index: u64,
     pub kind: TerminalKind,

@@ -7,6 +7,7 @@ use crate::agent::AgentIdentity;
 use crate::attempt::TokenUsage;
 use crate::id::{AgentId, WorkItemId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An amount of money in millionths of a US dollar.
@@ -129,6 +130,93 @@ impl UsageCharge {
             known_cost: self.cost.unwrap_or(0),
             unpriced_calls: u64::from(self.cost.is_none()),
         }
+    }
+}
+
+/// What a turn, a run or an agent has spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Spending {
+    /// Input and output tokens, estimated ones included.
+    pub tokens: u64,
+    /// Cost of the calls whose price is known.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub known_cost: MicroUsd,
+    /// Calls whose price is not known.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub unpriced_calls: u64,
+}
+
+impl Spending {
+    /// Adds a charge. Saturates.
+    pub fn add(&mut self, charge: &UsageCharge) {
+        let sums = charge.sums();
+        self.tokens = self.tokens.saturating_add(sums.total_tokens());
+        self.known_cost = self.known_cost.saturating_add(sums.known_cost);
+        self.unpriced_calls = self.unpriced_calls.saturating_add(sums.unpriced_calls);
+    }
+}
+
+/// Spending as a list of three numbers, for rows that every turn writes.
+pub(crate) mod short_list {
+    use super::{MicroUsd, Spending};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde passes the field by reference")]
+    pub(crate) fn serialize<S: Serializer>(
+        spending: &Option<Spending>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let list = spending.map(|spent| (spent.tokens, spent.known_cost, spent.unpriced_calls));
+        list.serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Spending>, D::Error> {
+        let list: Option<(u64, MicroUsd, u64)> = Option::deserialize(deserializer)?;
+        Ok(list.map(|(tokens, known_cost, unpriced_calls)| Spending {
+            tokens,
+            known_cost,
+            unpriced_calls,
+        }))
+    }
+}
+
+/// Spending as clients read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpendingView {
+    /// Input and output tokens, estimated ones included.
+    pub tokens: u64,
+    /// Cost in US dollars, such as `0.012300`; `unknown` if the price of one of the calls is not known.
+    pub cost: String,
+}
+
+impl From<Spending> for SpendingView {
+    fn from(spending: Spending) -> Self {
+        let is_known = spending.unpriced_calls == 0;
+        Self {
+            tokens: spending.tokens,
+            cost: spell_cost(is_known.then_some(spending.known_cost)),
+        }
+    }
+}
+
+impl Default for SpendingView {
+    /// What an earlier build, which counted nothing, says.
+    fn default() -> Self {
+        Self {
+            tokens: 0,
+            cost: spell_cost(None),
+        }
+    }
+}
+
+/// Spells a cost in dollars; one that is not known is said to be `unknown`.
+#[must_use]
+pub fn spell_cost(cost: Option<MicroUsd>) -> String {
+    match cost {
+        Some(cost) => format!("{}.{:06}", cost / 1_000_000, cost % 1_000_000),
+        None => "unknown".to_owned(),
     }
 }
 

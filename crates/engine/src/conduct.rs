@@ -1,6 +1,7 @@
 //! Settings of a host's behaviour: retention, output limits, reminders and the agents it serves.
 
 use crate::model_request::ReminderTerms;
+use holon_domain::budget::BudgetDefaults;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
@@ -28,6 +29,7 @@ pub struct Conduct {
     pub zone: String,
     /// Most agents that may stand above a new one.
     pub spawn_depth: u32,
+    pub budget_defaults: BudgetDefaults,
 }
 
 impl Default for Conduct {
@@ -47,6 +49,7 @@ impl Default for Conduct {
             callback_base: "http://127.0.0.1:7878".to_owned(),
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
+            budget_defaults: BudgetDefaults::default(),
         }
     }
 }

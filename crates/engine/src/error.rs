@@ -6,6 +6,7 @@ use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::guidance::SkillFault;
 use holon_domain::id::AgentIdError;
+use holon_domain::memory::MemoryFault;
 use holon_domain::refusal::RefusalText;
 use holon_store::StoreLost;
 
@@ -83,6 +84,18 @@ pub enum Error {
         /// Description of the state of its command, with the next step.
         reason: String,
     },
+    /// No document of the agent's memory has this reference.
+    #[error("there is no memory with the source_ref {source_ref:?}")]
+    MemoryNotFound { source_ref: String },
+    /// Another process holds the memory index.
+    #[error("the memory index is locked by another process")]
+    MemoryLocked,
+    /// A search of memory took too long.
+    #[error("the search took longer than {limit_ms} ms and was given up")]
+    MemoryTooSlow { limit_ms: u64 },
+    /// The memory index cannot be used.
+    #[error("the memory index cannot be used: {reason}")]
+    MemoryUnavailable { reason: String },
     /// The credential store took no secret, so nothing was made.
     #[error("the secret could not be stored: {reason}")]
     SecretNotKept { reason: String },
@@ -243,6 +256,26 @@ impl Error {
                 "the task is over, was started without an input, or its input is closed or full; nothing was written",
                 "the message says why",
             ),
+            Self::MemoryNotFound { .. } => RefusalText::with_hint(
+                "memory_source_not_found",
+                "no document of the agent's memory has this reference",
+                "copy the source_ref from a result of: holon memory search",
+            ),
+            Self::MemoryLocked => RefusalText::with_hint(
+                "memory_index_locked",
+                "another process holds the agent's memory index; nothing is lost, it takes up its changes later",
+                "end the process that has the file open, then try again",
+            ),
+            Self::MemoryTooSlow { .. } => RefusalText::with_hint(
+                "memory_search_too_slow",
+                "the search of memory took too long and was given up",
+                "search for fewer and rarer words",
+            ),
+            Self::MemoryUnavailable { .. } => RefusalText::with_hint(
+                "memory_index_unavailable",
+                "the agent's memory index cannot be used; its sources are not affected",
+                "check the disk and the directory .holon/indexes in the agent's home, then: holon memory rebuild",
+            ),
             Self::SecretNotKept { .. } => RefusalText::without_hint(
                 "secret_not_stored",
                 "the secret of a delivery target or binding could not be stored, so nothing was made",
@@ -337,6 +370,10 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::MemoryNotFound { .. }
+            | Self::MemoryLocked
+            | Self::MemoryTooSlow { .. }
+            | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::KeyReused
             | Self::RunNotRepeated
@@ -370,6 +407,10 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::MemoryNotFound { .. }
+            | Self::MemoryLocked
+            | Self::MemoryTooSlow { .. }
+            | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::KeyReused
             | Self::RunNotRepeated
@@ -432,6 +473,14 @@ impl Error {
             Self::TaskInput {
                 reason: "its input is closed".to_owned(),
             },
+            Self::MemoryNotFound {
+                source_ref: "brief:none".to_owned(),
+            },
+            Self::MemoryLocked,
+            Self::MemoryTooSlow { limit_ms: 5_000 },
+            Self::MemoryUnavailable {
+                reason: "disk I/O error".to_owned(),
+            },
             Self::SecretNotKept {
                 reason: "the file is not a regular file".to_owned(),
             },
@@ -464,6 +513,17 @@ impl Error {
             .into_iter()
             .map(Self::Rejected);
         rejected.chain(own).collect()
+    }
+}
+
+impl From<MemoryFault> for Error {
+    fn from(fault: MemoryFault) -> Self {
+        match fault {
+            MemoryFault::NotFound { source_ref } => Self::MemoryNotFound { source_ref },
+            MemoryFault::Locked => Self::MemoryLocked,
+            MemoryFault::TooSlow { limit_ms } => Self::MemoryTooSlow { limit_ms },
+            MemoryFault::Unavailable { reason } => Self::MemoryUnavailable { reason },
+        }
     }
 }
 

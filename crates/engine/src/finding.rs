@@ -23,6 +23,7 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
+        | HostAction::Memory(_)
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
@@ -46,6 +47,7 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::TaskOutput(_)
             | HostAction::WritePlan
             | HostAction::WorkQuery(_)
+            | HostAction::Memory(_)
             | HostAction::UseWorkspace(_)
             | HostAction::WebFetch(_)
             | HostAction::WebSearch(_)

@@ -74,6 +74,7 @@ impl Host {
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
             budgets: budgets.into(),
+            budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });
@@ -89,11 +90,12 @@ impl Host {
             epoch,
             shell.stalled.clone(),
             LiveFeeds {
-                notices: shell.store.subscribe(),
+                notices: shell.store.feed(),
                 deltas: shell.deltas.clone(),
             },
         )
-        .with_capability_key(capability_key);
+        .with_capability_key(capability_key)
+        .with_memory(shell.memory.with_reads(Arc::new(readers.clone())));
         let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {
             reads,
@@ -122,6 +124,7 @@ impl Host {
             Scope::All => {
                 let readers = self.control.readers().clone();
                 shell.spawn(shell.clone().run_renewal_loop(readers));
+                shell.spawn(shell.clone().run_memory_loop());
             }
             // A caller waits for the run, so its turn ends and is not suspended.
             Scope::Run(_) => {}

@@ -15,6 +15,7 @@ pub mod error;
 pub mod finding;
 pub mod host;
 pub mod kernel;
+pub mod memory;
 pub mod meters;
 pub mod model_request;
 mod news;

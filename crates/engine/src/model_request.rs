@@ -12,12 +12,16 @@ pub(crate) use budget::{offered_tools, prompt_budget};
 pub use images::{RequestImages, images_of_turn};
 
 use crate::kernel::intents_of;
-use budget::{PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget};
+use budget::{
+    CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget,
+};
+use holon_core::delegation::active_child;
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::budget::CallTerms;
 use holon_domain::compaction::Compaction;
+use holon_domain::delegation::{ActiveChild, ChildFacts};
 use holon_domain::guidance::Guidance;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
@@ -128,7 +132,7 @@ impl RoundRequest {
         let tools = offered_tools(preset, policy, terms.web_tools, rows.turn.prompt_ceiling);
         let budget = turn_budget(&rows, policy);
         let built = build_frame(&rows, &model, &tools, budget, &files)?;
-        let (frame, context) = (frame_record(&rows, &built), context_size(&built));
+        let (mut frame, context) = (frame_record(&rows, &built), context_size(&built));
         let fixed_tokens = built.tokens + tools.estimated_tokens();
         let mut request = ModelRequest {
             model,
@@ -177,9 +181,8 @@ impl RoundRequest {
             &files.images,
             policy.image_input,
         );
-        let compaction = built_conversation.compaction.as_ref();
-        let folds = compaction.is_some_and(|made| made.recap.is_some());
-        request.frame.cache.compression_epoch = rows.agent.totals.compactions + u64::from(folds);
+        frame.compression_epoch += new_recaps(built_conversation.compaction.as_ref());
+        request.frame.cache.compression_epoch = frame.compression_epoch;
         let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
             .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
@@ -310,8 +313,14 @@ impl RoundRequest {
     ) -> RoundAnswer {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
+        let counted = CountedRequest {
+            estimated_tokens: self.request_tokens,
+            usage: reply.usage,
+            reduction: reply.context_management,
+        };
         RoundAnswer {
-            learned: lesson(self.learned, self.policy, self.request_tokens, reply.usage),
+            learned: lesson(self.learned, self.policy, counted),
+            context_management: reply.context_management,
             server: self.server,
             intents,
             interjected: self.queued,
@@ -335,6 +344,11 @@ impl RoundRequest {
     }
 }
 
+/// Counts the recaps that a request is the first to hold.
+fn new_recaps(compaction: Option<&Compaction>) -> u64 {
+    u64::from(compaction.is_some_and(|made| made.recap.is_some()))
+}
+
 fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
     let cache = &built.frame.cache;
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
@@ -342,6 +356,8 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
     FrameRecord {
         prompt_cache_key: cache.prompt_cache_key.clone(),
         context_fingerprint: cache.context_fingerprint.clone(),
+        working_memory_revision: cache.working_memory_revision,
+        compression_epoch: cache.compression_epoch,
         stable: built.stable_hash.clone(),
         agent_scoped: built.agent_scoped_hash.clone(),
         surroundings: built.surroundings_hash.clone(),
@@ -386,6 +402,7 @@ fn build_frame(
 ) -> Option<BuiltFrame> {
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
+    let children = shown_children(&rows.children);
     let nothing = WorkOverview::default();
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
@@ -406,6 +423,7 @@ fn build_frame(
         history: &history,
         operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,
+        children: &children,
         now: rows.turn.started_at,
         tools,
         budget_tokens: budget.tokens,
@@ -458,6 +476,12 @@ pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
         turn_index: item.turn_index,
         log_seq: item.seq,
     }
+}
+
+/// Describes the children of an agent for its prompt.
+pub(crate) fn shown_children(rows: &[(TaskRecord, Box<ChildFacts>)]) -> Vec<ActiveChild> {
+    let shown = rows.iter().map(|(task, facts)| active_child(task, facts));
+    shown.collect()
 }
 
 /// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have

@@ -15,6 +15,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::memory::{CuratedFile, WorkspaceProfile};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
@@ -23,10 +24,10 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::web::{FetchedPage, SearchAnswer, WebFetch, WebSearch, WebTools};
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
-    AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure, WorkspaceOrder,
-    WorktreeReport, WorktreeUser,
+    AttachedWorkspace, CleanVerdict, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure,
+    WorkspaceOrder, WorktreeReport, WorktreeUser,
 };
-use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId, WorkspaceId};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -396,6 +397,14 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
         users: &dyn WorktreeUsers,
         dry_run: bool,
     ) -> Result<WorktreeReport, String>;
+
+    /// Removes one managed worktree that its agent does not come back to, unless it holds work or is used. One that is
+    /// gone counts as removed.
+    async fn clean_one(
+        &self,
+        users: &dyn WorktreeUsers,
+        path: &str,
+    ) -> Result<CleanVerdict, String>;
 }
 
 /// Reads the wall clock and a monotonic clock, and sleeps.
@@ -476,6 +485,62 @@ impl OutboundHost for NoOutbound {
     }
 }
 
+/// What a curated memory file holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CuratedContent {
+    Absent,
+    Text {
+        text: String,
+        changed_at: Timestamp,
+    },
+    /// There is something that is not read.
+    Unreadable {
+        /// Worded for people and models: too large, a link, not text.
+        reason: String,
+    },
+}
+
+/// A workspace whose root directory is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfiledWorkspace {
+    pub workspace_id: WorkspaceId,
+    pub workspace_anchor: String,
+    pub repository: Option<String>,
+}
+
+/// Reads the files that memory is derived from. They belong to agents and projects, so anything may be in their place;
+/// an implementation follows no link and reads a bounded part.
+#[async_trait]
+pub trait MemoryFiles: Send + Sync + std::fmt::Debug {
+    /// Reads the curated files of an agent as they are now.
+    async fn curated(&self, agent_home: &str) -> Vec<(CuratedFile, CuratedContent)>;
+
+    /// Returns true if the agent's home exists.
+    async fn has_home(&self, agent_home: &str) -> bool;
+
+    /// Looks at the root directory of a workspace. `None` if it cannot be listed.
+    async fn profile(&self, workspace: ProfiledWorkspace) -> Option<WorkspaceProfile>;
+}
+
+/// A host without memory files. Nothing is read or written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoMemoryFiles;
+
+#[async_trait]
+impl MemoryFiles for NoMemoryFiles {
+    async fn curated(&self, _: &str) -> Vec<(CuratedFile, CuratedContent)> {
+        Vec::new()
+    }
+
+    async fn has_home(&self, _: &str) -> bool {
+        false
+    }
+
+    async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
+        None
+    }
+}
+
 /// One implementation of every port.
 #[derive(Debug, Clone)]
 pub struct Ports {
@@ -487,6 +552,7 @@ pub struct Ports {
     pub home: Arc<dyn HomeHost>,
     pub workspace: Arc<dyn WorkspaceHost>,
     pub outbound: Arc<dyn OutboundHost>,
+    pub memory: Arc<dyn MemoryFiles>,
     pub web: Arc<dyn WebHost>,
     pub clock: Arc<dyn Clock>,
     pub entropy: Arc<dyn EntropySource>,

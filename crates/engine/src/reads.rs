@@ -2,6 +2,7 @@
 
 mod events;
 mod figures;
+mod memory;
 mod prompt;
 mod task;
 mod usage;
@@ -13,9 +14,10 @@ pub use work::{EntryFilter, WorkItemPage};
 use crate::conditions::SharedConditions;
 use crate::deltas::Deltas;
 use crate::error::Error;
+use crate::memory::Memory;
+use crate::model_request::shown_children;
 use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
-use holon_core::delegation::active_child;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
@@ -33,7 +35,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::{AgentId, Timestamp, limits};
-use holon_store::{AgentNo, LaneView, ListedAgent, Reader, Readers};
+use holon_store::{AgentNo, FeedSource, LaneView, ListedAgent, Reader, Readers};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -55,14 +57,14 @@ pub struct ReadHandle {
     capability_key: CapabilityKey,
     epoch: String,
     stalled: StalledAgents,
-    /// Kept only to make new receivers from it.
-    feed: Arc<broadcast::Receiver<FeedNotice>>,
+    feed: FeedSource,
     deltas: Deltas,
+    memory: Memory,
 }
 
 /// The sources of what subscribers learn while it happens.
 pub(crate) struct LiveFeeds {
-    pub(crate) notices: broadcast::Receiver<FeedNotice>,
+    pub(crate) notices: FeedSource,
     pub(crate) deltas: Deltas,
 }
 
@@ -75,6 +77,7 @@ impl ReadHandle {
         stalled: StalledAgents,
         feeds: LiveFeeds,
     ) -> Self {
+        let memory = Memory::new(Arc::new(readers.clone()), ports);
         Self {
             readers,
             facts,
@@ -87,9 +90,15 @@ impl ReadHandle {
             capability_key: CapabilityKey::default(),
             epoch,
             stalled,
-            feed: Arc::new(feeds.notices),
+            feed: feeds.notices,
             deltas: feeds.deltas,
+            memory,
         }
+    }
+
+    /// Returns the handle with a service that shares its locks with the shell's.
+    pub(crate) fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
     }
 
     /// Returns the handle with the key by which it knows the tokens of the host.
@@ -244,24 +253,20 @@ impl ReadHandle {
                     Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
                     None => Vec::new(),
                 };
-                let mut children = Vec::new();
-                for task in &tasks {
-                    if let Some(own) = task.child()
-                        && let Some(seen) = reader.child(no, &own.child_agent_id)?
-                    {
-                        children.push(active_child(task, &seen));
-                    }
-                }
-                let rows = (tasks, work, occupants, children);
+                let children = or_default_if_unreadable(reader.children_at_work(no, &agent))?;
+                let children = shown_children(&children);
+                let recent = work::recent_events(reader, no)?;
+                let rows = (tasks, work, occupants, children, recent);
                 Ok((agent, queue, policy, rows, aside))
             })
             .await?;
-        let (tasks, (work, hints), occupants, children) = rows;
+        let (tasks, (work, hints), occupants, children, recent) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         summary.active_children = children;
         summary::add_work(&mut summary, work, hints);
+        summary::add_recent(&mut summary, &recent);
         summary::warn_of_occupants(&mut summary, &occupants);
         let roots = self.guidance_roots(&agent);
         let guidance = self.guidance.read(roots).await;
@@ -339,10 +344,22 @@ impl ReadHandle {
         .await
     }
 
-    /// Subscribes to notices of commits. A receiver that lags continues by cursor.
+    /// Subscribes to notices of all commits. A receiver that lags continues by cursor.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
-        self.feed.resubscribe()
+        self.feed.subscribe()
+    }
+
+    /// Subscribes to notices of the commits of public agents.
+    #[must_use]
+    pub fn subscribe_public(&self) -> broadcast::Receiver<FeedNotice> {
+        self.feed.subscribe_public()
+    }
+
+    /// Subscribes to notices of the commits of one agent.
+    #[must_use]
+    pub fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.feed.subscribe_to(agent_id)
     }
 
     /// Subscribes to the text of answers of all agents while they arrive. A receiver that lags misses pieces.

@@ -14,6 +14,7 @@ mod due;
 mod effect;
 mod keyed_run;
 mod lanes;
+mod memory;
 mod outbound;
 mod outcome;
 mod patch;
@@ -30,6 +31,7 @@ mod web;
 mod work;
 
 use self::aside::TakeBackCounts;
+pub(crate) use self::child::StoredUsers;
 pub(crate) use self::clock::ClockWatch;
 pub(crate) use self::command::task_key;
 use self::outbound::RouteGates;
@@ -40,6 +42,7 @@ use self::turn_log::TurnLogs;
 use crate::conduct::Conduct;
 use crate::deltas::Deltas;
 use crate::kernel::Kernel;
+use crate::memory::Memory;
 use crate::meters::CommitTimes;
 use crate::ports::Ports;
 use crate::run_once::KeyedRuns;
@@ -47,7 +50,7 @@ use crate::stalled::StalledAgents;
 use holon_core::Input;
 use holon_domain::AgentId;
 use holon_domain::effect::EffectId;
-use holon_store::Store;
+use holon_store::{MemoryReads, Store};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -68,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) kernel: Kernel,
     pub(crate) ports: Ports,
+    pub(crate) memory: Memory,
     pub(crate) conduct: Conduct,
     runtime: tokio::runtime::Handle,
     running: Mutex<HashMap<(AgentId, EffectId), CancellationToken>>,
@@ -120,7 +124,9 @@ impl Shell {
         ports: Ports,
         conduct: Conduct,
     ) -> Self {
+        let reads: Arc<dyn MemoryReads> = Arc::<dyn Store>::clone(&store);
         Self(Arc::new(Inner {
+            memory: Memory::new(reads, &ports),
             store,
             kernel,
             ports,
@@ -176,6 +182,15 @@ impl Shell {
 
     pub(crate) fn spawn(&self, future: impl Future<Output = ()> + Send + 'static) {
         self.spawned.spawn_on(future, &self.runtime);
+    }
+
+    /// Returns once a shutdown begins.
+    pub(crate) async fn drains(&self) {
+        self.draining.cancelled().await;
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.is_cancelled()
     }
 
     fn lock_running(

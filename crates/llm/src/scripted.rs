@@ -245,6 +245,7 @@ impl RoundPlayer<'_> {
             blocks,
             stop_reason,
             usage,
+            context_management: None,
         })
     }
 

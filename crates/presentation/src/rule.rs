@@ -210,6 +210,7 @@ pub const RULES: &[Rule] = &[
     rule("wake_requested", C::Control, V::Trace, [Trace, Trace, All]),
     rule("scheduler_posture_decision", C::Control, V::Trace, [Trace, Trace, All]),
     rule("scheduler_diagnostic", C::Control, V::Trace, [Trace, Steps, All]),
+    rule("control_request_admitted", C::Control, V::Trace, [Trace, Trace, All]),
     rule("control_applied", C::Control, V::Progress, [All, All, All]),
     rule("current_run_aborted", C::Control, V::Progress, [All, All, All]),
     rule("workspace_attach_requested", C::Workspace, V::Trace, [Trace, Trace, Trace]),
@@ -223,6 +224,8 @@ pub const RULES: &[Rule] = &[
     rule("workspace_occupancy_released", C::Workspace, V::Trace, [Trace, Trace, All]),
     rule("worktree_entered", C::Workspace, V::Progress, [Outcomes, Steps, All]),
     rule("worktree_exited", C::Workspace, V::Progress, [Outcomes, Steps, All]),
+    rule("worktree_auto_cleaned_up", C::Workspace, V::Progress, [Outcomes, Steps, All]),
+    rule("worktree_retained_for_review", C::Workspace, V::Progress, [Outcomes, Steps, All]),
     rule("effect_outcome_dropped", C::Runtime, V::Trace, [Trace, Trace, All]),
 ];
 

@@ -25,6 +25,7 @@ pub(crate) enum Priority {
     QueuedItems,
     DueReminders,
     TriggeredItems,
+    Children,
     RunningTasks,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,

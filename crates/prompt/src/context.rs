@@ -25,18 +25,21 @@ const EVENT_TURN: &str = "# This turn\n\n\
     - Do no more than they ask for; where they leave it open, change nothing that cannot be undone and tell your operator.\n\
     - If nothing is to be done, say so in one sentence or call `Sleep`.";
 
-/// Renders the newest message of the operator for a turn that another message began.
-pub(crate) fn operator_words(message: &MessageEnvelope) -> Candidate<'_> {
+/// Renders the newest message of the operator for a turn that another message began, in at most `share` tokens.
+pub(crate) fn operator_words(message: &MessageEnvelope, share: Option<usize>) -> Candidate<'_> {
     let render = |extent| {
         format!(
             "Latest message of your operator, before this turn:\n{}\n{}{}",
             provenance::short(message),
             fence::content(message, extent),
-            note(message, extent),
+            note(message, extent, "too long to be repeated whole"),
         )
     };
-    Candidate::pin(BlockSource::OperatorWords, render(Extent::Whole))
-        .or_shorter(move |tokens| fit(tokens, |room| render(Extent::Tokens(room))))
+    let whole = Candidate::pin(BlockSource::OperatorWords, render(Extent::Whole));
+    Candidate {
+        share,
+        ..whole.or_shorter(move |tokens| fit(tokens, |room| render(Extent::Tokens(room))))
+    }
 }
 
 /// Renders the message this turn answers.
@@ -44,7 +47,7 @@ pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> Candi
     let render = move |extent| {
         format!(
             "Turn started at {turn_start}.{}\n\nCurrent input:\n{}\n{}",
-            note(message, extent),
+            note(message, extent, "longer than your model's window allows"),
             provenance::full(message),
             fence::content(message, extent),
         )
@@ -54,11 +57,11 @@ pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> Candi
 }
 
 /// Tells the model what a cut means and where the rest is. It stands outside the message, whose author might imitate it.
-fn note(message: &MessageEnvelope, extent: Extent) -> String {
+fn note(message: &MessageEnvelope, extent: Extent, reason: &str) -> String {
     match extent {
         Extent::Whole | Extent::Bytes(_) => String::new(),
         Extent::Tokens(_) => format!(
-            "\nThe message {} is longer than your model's window allows: only its beginning and its end are shown. \
+            "\nThe message {} is {reason}: only its beginning and its end are shown. \
              `holon transcript --agent {}` prints it whole. If you need the middle and cannot read it, say so and ask for the text \
              in a file.",
             message.id, message.agent_id

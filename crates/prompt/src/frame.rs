@@ -14,6 +14,7 @@ use crate::work::{self, Work};
 use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::MessageEnvelope;
@@ -43,6 +44,8 @@ pub struct FrameInput<'a> {
     pub work: Work<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
+    /// Children that work for the agent, oldest first. Later requests of the turn show what the first one showed.
+    pub children: &'a [ActiveChild],
     /// Reason for which the turn before failed, if this one repairs that.
     pub repairs: Option<TerminalReason>,
     /// Time at which the turn started.
@@ -156,11 +159,6 @@ pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<Expla
 }
 
 fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPlan<'a> {
-    let mut candidates = match kept {
-        Some(kept) => kept::system(kept),
-        None => system(input),
-    };
-    candidates.extend(context(input, kept));
     let budget = Budget::new(
         input.budget_tokens,
         input.tools.estimated_tokens(),
@@ -171,10 +169,16 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
     } else {
         budget
     };
-    match kept {
-        Some(kept) => plan(candidates, budget.repeated(kept.over_tokens), kept.cuts),
-        None => plan(candidates, budget, &[]),
-    }
+    let (mut candidates, budget, cuts) = match kept {
+        Some(kept) => (
+            kept::system(kept),
+            budget.repeated(kept.over_tokens),
+            kept.cuts,
+        ),
+        None => (system(input), budget, &[][..]),
+    };
+    candidates.extend(context(input, kept, budget));
+    plan(candidates, budget, cuts)
 }
 
 /// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, tools, and the
@@ -203,14 +207,18 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
 }
 
 /// Lists the parts of this turn, the current input last.
-fn context<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
+fn context<'a>(
+    input: &FrameInput<'a>,
+    kept: Option<KeptFrame<'a>>,
+    budget: Budget,
+) -> Vec<Candidate<'a>> {
     let shown = history::window(input.history, input.turn_index);
     let operator = latest_operator_words(input);
     let in_history = operator.filter(|message| is_whole_in(shown, message));
     let apart = operator.filter(|_| in_history.is_none());
     history::candidates(shown, in_history, input.turn_index)
         .into_iter()
-        .chain(apart.map(context::operator_words))
+        .chain(apart.map(|message| context::operator_words(message, budget.words_share())))
         .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
@@ -222,7 +230,10 @@ fn context<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candi
 /// Lists the parts about the agent's work: from its rows, or from the text that the first request showed.
 fn work_parts<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
     match input.work {
-        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan),
+        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan)
+            .into_iter()
+            .chain(delegation::children(input.children))
+            .collect(),
         Work::Kept(Some(text)) => kept::work(text, kept.map_or(&[], |kept| kept.work_parts)),
         Work::Kept(None) => Vec::new(),
     }

@@ -1,10 +1,11 @@
 //! Chooses what a prompt shows under its budget: parts by priority, then shorter forms of the pins.
 //!
 //! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
-//! other part is left; the current input is shortened after the others, unless it alone exceeds the budget; a pin is left
-//! out only if its shorter form has no words; the same candidates, budget and earlier cuts give the same plan.
+//! other part is left, or to its share if it has one; no pin gives way while one before it in that order can; the current
+//! input is shortened after the others, unless it alone exceeds the budget; a pin is left out only if its shorter form has
+//! no words; the same candidates, budget and earlier cuts give the same plan.
 
-use crate::candidate::{BETWEEN, Candidate, Priority, count};
+use crate::candidate::{BETWEEN, Candidate, Priority, Shorten, count};
 use holon_domain::WorkItemId;
 use holon_domain::limits::{INSTRUCTION_BUDGET_SHARE, TURN_BUDGET_SHARE};
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource, CutReason};
@@ -19,6 +20,9 @@ const LEAST_WORDS: usize = 128;
 const HEADINGS: usize = 64;
 /// Fewest tokens to which a part that may be left out is shortened; below it the part is left out.
 const LEAST_OPTIONAL: usize = 64;
+/// Most renderings of a shorter form. A form may exceed what was asked for, because the tokens of its pieces do not add
+/// up to those of the whole; the next one is asked to be shorter by the excess.
+const RENDERINGS: usize = 8;
 
 /// Tokens for a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,12 @@ impl Budget {
     /// Returns one part of so many.
     pub(crate) const fn share(self, parts: usize) -> usize {
         self.total / parts
+    }
+
+    /// Largest size of the operator's latest words in a turn that something else began. Beside a long request of the past
+    /// the turn keeps its history and its work. Absent if the window is assumed.
+    pub(crate) fn words_share(self) -> Option<usize> {
+        (!self.is_assumed).then(|| self.share(4).max(LEAST_WORDS))
     }
 }
 
@@ -151,12 +161,11 @@ impl<'a> Entry<'a> {
         if self.tokens <= tokens || self.text.is_none() {
             return false;
         }
-        let text = shorten(tokens);
+        let (text, now) = render_within(shorten, tokens);
         if text.is_empty() {
             self.cut(reason);
             return true;
         }
-        let now = count(&text);
         if now >= self.tokens {
             return false;
         }
@@ -176,6 +185,23 @@ impl<'a> Entry<'a> {
         (self.text, self.tokens, self.reason) = (None, 0, Some(reason));
         self.limit = 0;
     }
+}
+
+/// Renders a part within a number of tokens, or in its shortest form, and counts it.
+fn render_within(shorten: &Shorten<'_>, tokens: usize) -> (String, usize) {
+    let mut asked = tokens;
+    let mut text = shorten(asked);
+    let mut now = count(&text);
+    for _ in 1..RENDERINGS {
+        let excess = now.saturating_sub(tokens);
+        if excess == 0 || asked == 0 {
+            break;
+        }
+        asked = asked.saturating_sub(excess);
+        text = shorten(asked);
+        now = count(&text);
+    }
+    (text, now)
 }
 
 fn repeat(entries: &mut [Entry<'_>], cut: &BlockCut) {
@@ -371,3 +397,6 @@ fn list_cuts(entries: &[Entry<'_>]) -> Vec<BlockCut> {
 fn tokens_u32(tokens: usize) -> u32 {
     u32::try_from(tokens).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -66,7 +66,9 @@ impl From<Error> for Refusal {
             tracing::warn!(code = error.code(), %error, "request failed");
         }
         let mut body = ErrorBody::new(error.code(), error.to_string());
-        body.hint = error.hint();
+        // Some messages name the step themselves; a program finds it in one place all the same.
+        let step = error.text().next_step.text();
+        body.hint = error.hint().or_else(|| Some(step.to_owned()));
         if let Some(agent_id) = error.agent_id() {
             body = body.with("agent_id", agent_id.as_str());
         }
@@ -104,7 +106,9 @@ impl From<Error> for Refusal {
 fn status_of(error: &Error) -> StatusCode {
     match error {
         Error::Rejected(rejection) => status_of_rejection(rejection),
-        Error::AgentNotFound { .. } | Error::SkillMissing { .. } => StatusCode::NOT_FOUND,
+        Error::AgentNotFound { .. } | Error::SkillMissing { .. } | Error::MemoryNotFound { .. } => {
+            StatusCode::NOT_FOUND
+        }
         Error::AgentConflict { .. }
         | Error::AgentAside { .. }
         | Error::SkillInstalled { .. }
@@ -121,11 +125,15 @@ fn status_of(error: &Error) -> StatusCode {
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
         Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => StatusCode::GONE,
-        Error::Overloaded | Error::ShuttingDown => StatusCode::SERVICE_UNAVAILABLE,
+        Error::Overloaded | Error::ShuttingDown | Error::MemoryLocked => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
+        Error::MemoryTooSlow { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients retry on that, and an input that was stored would be stored twice.
         Error::CommitUnknown
         | Error::StoreLost { .. }
+        | Error::MemoryUnavailable { .. }
         | Error::Storage { .. }
         | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -185,7 +193,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
     match error {
         Error::Rejected(Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. })
         | Error::ShuttingDown => Some(5),
-        Error::Overloaded => Some(1),
+        Error::Overloaded | Error::MemoryLocked => Some(1),
         Error::Rejected(_)
         | Error::AgentNotFound { .. }
         | Error::AgentAside { .. }
@@ -201,6 +209,9 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
         | Error::TaskInput { .. }
+        | Error::MemoryNotFound { .. }
+        | Error::MemoryTooSlow { .. }
+        | Error::MemoryUnavailable { .. }
         | Error::SecretNotKept { .. }
         | Error::KeyReused
         | Error::RunNotRepeated

@@ -3,7 +3,7 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, budget, callback, debug, delivery, events, host_status, message, model,
+    agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
     observe, read, run, runtime, skill, task, token, trigger, usage, waiting, webhook, work,
     workspace,
 };
@@ -89,6 +89,8 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route(READ, "/agents/{id}/work-items", get(work::list)),
         get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
+        get_route(READ, "/agents/{id}/memory/search", get(memory::search)),
+        get_route(READ, "/agents/{id}/memory/get", get(memory::get)),
         get_route(READ, "/agents/{id}/waits", get(waiting::waits)),
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
@@ -273,6 +275,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(waiting::cancel_timer),
         ),
         post_route(
+            CONTROL,
+            Keep::Nothing,
+            "/control/agents/{id}/memory/rebuild",
+            post(memory::rebuild),
+        ),
+        post_route(
             Access::Public,
             Keep::Nothing,
             "/callbacks/enqueue/{token}",
@@ -430,6 +438,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(delivery::revoke),
         ),
         post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/operator-bindings/{binding}/retry",
+            post(delivery::retry_binding),
+        ),
+        post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/operator-ingress",
@@ -456,9 +470,10 @@ mod tests {
     use holon_api::is_repeated;
 
     /// Routes whose repetition has no second effect, or whose answer must not be kept.
-    const KEPT_NOWHERE: [&str; 8] = [
+    const KEPT_NOWHERE: [&str; 9] = [
         "/control/agents/{id}/export",
         "/control/agents/{id}/debug-prompt",
+        "/control/agents/{id}/memory/rebuild",
         "/callbacks/enqueue/{token}",
         "/callbacks/wake/{token}",
         "/webhooks/generic/{id}",
@@ -478,7 +493,7 @@ mod tests {
     #[test]
     fn clients_repeat_what_is_kept_and_what_changes_nothing() {
         for route in act_routes() {
-            let is_read = ["/reveal", "/debug-prompt"]
+            let is_read = ["/reveal", "/debug-prompt", "/memory/rebuild"]
                 .iter()
                 .any(|end| route.path.ends_with(end));
             let is_public = route.access == Access::Public;

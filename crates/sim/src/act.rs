@@ -184,7 +184,7 @@ impl World {
     }
 
     pub(crate) fn any_agent(&mut self) -> Option<AgentId> {
-        let names = self.model.names();
+        let names = self.model.public_names();
         names.get(self.dice.index(names.len())).cloned()
     }
 
@@ -392,6 +392,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::WorktreeCleaned { stamp, .. }
         | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => {
@@ -452,6 +453,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",
         Input::PatchFinished { .. } => "patch_finished",
+        Input::WorktreeCleaned { .. } => "worktree cleaned",
         Input::DeliverySubmitted { .. } => "delivery submitted",
         Input::Lane { .. } => "lane",
         Input::Operator(_) => "operator binding",

@@ -115,7 +115,7 @@ impl World {
     }
 
     pub(crate) fn delete_any(&mut self) -> Verdict<()> {
-        let mut names = self.model.names();
+        let mut names = self.model.public_names();
         // Mostly temporary ones, as in a real host: a run without agents tests nothing.
         if self.dice.percent(90) {
             names.retain(|id| id.as_str().starts_with(AgentId::TEMPORARY_PREFIX));

@@ -63,6 +63,37 @@ fn send_and_read(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
     vec![say("who is there"), hear, say("and now")]
 }
 
+/// Generates calls about children: new ones, more than a tree may have, words to one, and stops.
+pub(crate) fn about_children(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
+    let spawn = |dice: &mut Rng| {
+        let task = format!("part {}", dice.below(1_000));
+        call("SpawnAgent", json!({ "initial_message": task }))
+    };
+    let child = |dice: &mut Rng| {
+        let found = asked.children.get(dice.index(asked.children.len()));
+        found.map_or_else(|| "task_nowhere".to_owned(), ToString::to_string)
+    };
+    match dice.below(10) {
+        0 => (0..12).map(|_| spawn(dice)).collect(),
+        1 | 2 => vec![call("TaskStop", json!({ "task_id": child(dice) }))],
+        3 | 4 => {
+            let input = json!({ "task_id": child(dice), "input": "and then" });
+            vec![call("TaskInput", input)]
+        }
+        5 => vec![
+            call("TaskStatus", json!({ "task_id": child(dice) })),
+            spawn(dice),
+        ],
+        6 => {
+            let name = format!("named-{}", dice.below(3));
+            let public =
+                json!({ "preset": "public_named", "agent_id": name, "initial_message": "go on" });
+            vec![call("SpawnAgent", public)]
+        }
+        _ => (0..=dice.below(3)).map(|_| spawn(dice)).collect(),
+    }
+}
+
 /// Generates a batch of commands.
 pub(crate) fn batch(dice: &mut Rng) -> ReplyBlock {
     let items: Vec<_> = (0..=dice.below(4))

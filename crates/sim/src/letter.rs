@@ -39,9 +39,12 @@ pub(crate) fn any(agents: &[AgentId], dice: &mut Rng) -> ReplyBlock {
     )
 }
 
+/// Prefix of every token.
+const TOKEN: &str = "note ";
+
 /// Returns a text that no other message has.
 fn token(dice: &mut Rng) -> String {
-    format!("note {:016x}", dice.bits())
+    format!("{TOKEN}{:016x}", dice.bits())
 }
 
 /// Returns the intent of a call of this tool; `None` for any other call.
@@ -104,11 +107,20 @@ pub(crate) fn token_of(sent: &AgentSend) -> Option<&str> {
     }
 }
 
-/// Returns the sending agent of a message and its token; `None` for a message that no agent sent.
+/// Returns the sending agent of a message and its token; `None` for a message that no agent sent by a call of this tool.
 pub(crate) fn sender(envelope: &MessageEnvelope) -> Option<(&str, &str)> {
-    match (&envelope.origin, envelope.kind, &envelope.body) {
-        (Origin::System { subsystem }, MessageKind::InternalFollowup, Body::Text { text }) => {
-            Some((subsystem.strip_prefix(FROM_AGENT)?, text))
+    let from = sending_agent(envelope)?;
+    match &envelope.body {
+        Body::Text { text } if text.starts_with(TOKEN) => Some((from, text)),
+        _ => None,
+    }
+}
+
+/// Returns the agent that sent a message, by a call or as a parent; `None` if no agent did.
+pub(crate) fn sending_agent(envelope: &MessageEnvelope) -> Option<&str> {
+    match (&envelope.origin, envelope.kind) {
+        (Origin::System { subsystem }, MessageKind::InternalFollowup) => {
+            subsystem.strip_prefix(FROM_AGENT)
         }
         _ => None,
     }

@@ -46,7 +46,7 @@ impl Message {
             authority: envelope.authority_class,
             kind: envelope.kind,
             self_caused: is_self_caused(envelope),
-            of_an_agent: letter::sender(envelope).is_some(),
+            of_an_agent: letter::sending_agent(envelope).is_some(),
             for_a_model: !observes && envelope.body.is_contentful(),
             status: QueueStatus::Queued,
             turn: None,
@@ -91,7 +91,7 @@ impl Message {
 /// Returns true if only the agent itself caused a message: follow-ups, messages to itself, ends of its rests and of its
 /// tasks, and ticks of its own timers (`work_rules` checks which timers those are).
 fn is_self_caused(envelope: &MessageEnvelope) -> bool {
-    let sender = letter::sender(envelope).map(|(from, _)| from);
+    let sender = letter::sending_agent(envelope);
     let to_itself = sender == Some(envelope.agent_id.as_str());
     let of_runtime = is_of_runtime(envelope) && subsystem(envelope) != Some("wake_hint");
     let of_own_timer = envelope.kind == MessageKind::TimerTick && envelope.cause() == Cause::Itself;
@@ -109,7 +109,7 @@ pub(crate) fn is_made_by_turn(envelope: &MessageEnvelope) -> bool {
 fn is_of_runtime(envelope: &MessageEnvelope) -> bool {
     let own = matches!(&envelope.origin, Origin::System { subsystem } if subsystem != SIM);
     // A message between agents has the authority of its sender's turn, which is checked where it was sent.
-    own && letter::sender(envelope).is_none()
+    own && letter::sending_agent(envelope).is_none()
         && matches!(
             envelope.kind,
             MessageKind::SystemTick | MessageKind::InternalFollowup

@@ -6,6 +6,7 @@ use crate::observed_agent::{ObservationContext, ObservedAgent};
 use crate::post::{Delivery, Post};
 use crate::rules::{Resumption, ResumptionCounts};
 use crate::tool_world::ToolWorld;
+use crate::trees::Trees;
 use crate::violation::{Verdict, ensure, stored};
 use holon_core::input::Finding;
 use holon_domain::agent::Lifecycle;
@@ -18,6 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Model {
     agents: BTreeMap<AgentId, ObservedAgent>,
     post: Post,
+    trees: Trees,
+    /// Most agents above a new one.
+    spawn_depth: u32,
     /// Counts of what happened, so that a run that tests nothing is noticed.
     pub(crate) coverage: Coverage,
     /// Items that the request listed whose answer is handed to the kernel.
@@ -30,8 +34,9 @@ pub(crate) struct Model {
 
 impl Model {
     /// Creates the oracle of a run.
-    pub(crate) fn new(clock_jumps: bool, started_at: Timestamp) -> Self {
+    pub(crate) fn new(clock_jumps: bool, started_at: Timestamp, spawn_depth: u32) -> Self {
         Self {
+            spawn_depth,
             clock_jumps,
             started_at,
             ..Self::default()
@@ -48,6 +53,11 @@ impl Model {
     #[must_use]
     pub(crate) fn names(&self) -> Vec<AgentId> {
         self.agents.keys().cloned().collect()
+    }
+
+    /// Iterates over all agents.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&AgentId, &ObservedAgent)> {
+        self.agents.iter()
     }
 
     /// Notes that the rows of this agent are being removed.
@@ -73,6 +83,7 @@ impl Model {
                 None => Ok(()),
             };
         };
+        self.trees.note(&record, now, self.spawn_depth)?;
         let known = self
             .agents
             .entry(id.clone())
@@ -196,11 +207,14 @@ impl Model {
     /// Checks that nothing is left to do after faults have ended and time has passed.
     pub(crate) fn at_rest(&self, tool_world: &ToolWorld) -> Verdict<()> {
         for (id, known) in &self.agents {
-            let runs = known.record.lifecycle == Lifecycle::Runnable;
+            let has_ended =
+                known.record.supervision.is_some() && known.record.archived_at.is_some();
+            let runs = known.record.lifecycle == Lifecycle::Runnable || has_ended;
             ensure(runs, "every agent can run in the end", || {
                 format!("{id} is {:?}", known.record.lifecycle)
             })?;
-            let idle = known.record.open_turn.is_none() && known.live.is_empty();
+            // What a child had not read when it was stopped stays in its queue.
+            let idle = known.record.open_turn.is_none() && (has_ended || known.live.is_empty());
             ensure(idle, "nothing is pending in the end", || {
                 format!("{id}: {:?} {:?}", known.record.open_turn, known.live)
             })?;

@@ -10,6 +10,7 @@ use crate::store::now;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Reply, Stamp};
+use holon_domain::delegation::WorktreeEnd;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_engine::tool_outcome::CallCleanup;
 use holon_store::Store;
@@ -143,6 +144,13 @@ impl World {
                 self.model.coverage.count("patch:finished");
                 Ok(FlightStep::outcome(Input::PatchFinished { stamp }))
             }
+            Effect::CleanWorktree { .. } => {
+                self.model.coverage.count("worktree:cleaned");
+                Ok(FlightStep::outcome(Input::WorktreeCleaned {
+                    stamp,
+                    end: WorktreeEnd::Removed,
+                }))
+            }
             Effect::SubmitDelivery { route, seq } => self.submit_delivery(record, route, *seq),
             Effect::Deliver { sends } => Ok(FlightStep::outcome(Input::Deliver {
                 stamp,
@@ -171,6 +179,7 @@ impl World {
             | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. }
             | Effect::RemoveHome => Ok(FlightStep::Nothing),

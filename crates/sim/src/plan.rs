@@ -63,11 +63,13 @@ pub enum Fault {
     Delivery,
     /// The host has a budget, which operators raise.
     Budget,
+    /// Models make children, write to them and stop them.
+    Spawn,
 }
 
 impl Fault {
     /// Every class of faults.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -97,6 +99,7 @@ impl Fault {
         Self::Spin,
         Self::Delivery,
         Self::Budget,
+        Self::Spawn,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -130,6 +133,7 @@ impl Fault {
             Self::Spin => "spin",
             Self::Delivery => "delivery",
             Self::Budget => "budget",
+            Self::Spawn => "spawn",
         }
     }
 }
@@ -154,14 +158,16 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
         // Few classes at a time test each of them more deeply than all at once.
         let share = 25 + rng.below(70);
-        // Deliveries and budgets have a draw of their own, so that earlier seeds keep their plans.
+        // Deliveries, budgets and children have a draw of their own, so that earlier seeds keep their plans.
         let deliveries = Rng::new(seed ^ 0x0064_6c76).percent(share);
         let budgets = Rng::new(seed ^ 0x0062_6467).percent(share / 3);
+        let spawns = Rng::new(seed ^ 0x7370_776e).percent(share / 3);
         let faults: Vec<Fault> = Fault::ALL
             .into_iter()
             .filter(|fault| match fault {
                 Fault::Delivery => deliveries,
                 Fault::Budget => budgets,
+                Fault::Spawn => spawns,
                 _ => rng.percent(share),
             })
             .collect();

@@ -54,6 +54,7 @@ impl World {
                 | Effect::RemoveHome
                 | Effect::CallModel { .. }
                 | Effect::FinishPatch { .. }
+                | Effect::CleanWorktree { .. }
                 | Effect::SubmitDelivery { .. }
                 | Effect::Deliver { .. } => continue,
             };

@@ -40,6 +40,10 @@ pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply
     if plan.has(Fault::Messages) && dice.percent(letters_percent(asked)) {
         return Ok(letters(asked, dice));
     }
+    if plan.has(Fault::Spawn) && dice.percent(30) {
+        let calls = calls::about_children(asked, dice);
+        return Ok(reply(calls, StopReason::ToolUse));
+    }
     // Work and timers would leave few rounds to running tasks.
     if asked.active > 0 && dice.percent(50) {
         let calls = calls::round(asked, dice);
@@ -169,6 +173,7 @@ fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> ModelReply {
         blocks,
         stop_reason,
         usage,
+        context_management: None,
     }
 }
 

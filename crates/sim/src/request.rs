@@ -27,6 +27,8 @@ pub(crate) struct ModelQuery<'a> {
     pub(crate) tasks: &'a [TaskId],
     /// Number of active tasks at the beginning of `tasks`.
     pub(crate) active: usize,
+    /// Unfinished tasks of the agent that stand for children.
+    pub(crate) children: &'a [TaskId],
     /// Work of the agent.
     pub(crate) work: &'a WorkNames,
     /// Existing agents; the asking one comes first.

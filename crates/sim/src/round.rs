@@ -9,6 +9,7 @@ use crate::work_calls::WorkNames;
 use crate::world::World;
 use holon_core::input::RoundTiming;
 use holon_core::{Input, RoundAnswer, Stamp};
+use holon_domain::TaskId;
 use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::guidance::Guidance;
@@ -105,6 +106,10 @@ impl World {
         let cut_off = open.map_or(0, |turn| turn.output_limit_hits);
         let active = known.map_or(0, |known| known.tasks.active().count());
         let tasks = self.model.tasks_to_name(&record.agent_id);
+        let children: Vec<TaskId> = known.map_or_else(Vec::new, |known| {
+            let open = known.tasks.children().filter(|task| !task.is_over());
+            open.map(|task| task.id.clone()).collect()
+        });
         let agents = self.agents_to_name(&record.agent_id);
         let work = known.map_or_else(WorkNames::default, |known| {
             WorkNames::of(&known.outstanding)
@@ -116,6 +121,7 @@ impl World {
             cut_off,
             tasks: &tasks,
             active,
+            children: &children,
             work: &work,
             agents: &agents,
         };

@@ -9,6 +9,7 @@ use crate::world::World;
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::limits;
+use std::collections::BTreeSet;
 
 /// Steps in which everything settles: a fixed part, and a part per step with faults, each of which leaves at most one
 /// round of a few calls and follow-ups behind.
@@ -94,7 +95,7 @@ impl World {
         self.check_no_commands()?;
         self.repair_all()?;
         self.run_until_idle(bound)?;
-        for id in self.model.names() {
+        for id in self.model.public_names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 // Nothing starts it again, so it is removed.
                 Some(Lifecycle::Stopped) if self.is_archived(&id) => {
@@ -116,6 +117,7 @@ impl World {
         self.deliver_held(bound)?;
         self.wake_stalled(bound)?;
         self.model.at_rest(&self.tool_world)?;
+        self.check_bonds()?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }
@@ -146,7 +148,7 @@ impl World {
     /// Sends a prompt to every agent whose work is stalled, so that the work goes on and stalls once more.
     fn wake_stalled(&mut self, bound: u64) -> Verdict<()> {
         for id in self.model.names() {
-            let known = self.model.agent(&id);
+            let known = self.model.agent(&id).filter(|_| !self.model.is_child(&id));
             if known.is_some_and(|known| known.record.work.items.stalled > 0) {
                 self.speak_to(&id)?;
                 self.run_until_idle(bound)?;
@@ -157,13 +159,14 @@ impl World {
 
     /// Stops or removes every agent.
     fn remove_agents(&mut self, bound: u64) -> Verdict<()> {
-        for id in self.model.names() {
+        for id in self.model.public_names() {
             let stays = self.dice.percent(50);
             let input = if stays { Input::Stop } else { Input::Delete };
             self.control(&id, &input)?;
         }
         self.run_until_idle(bound)?;
         self.check_no_commands()?;
+        self.check_bonds()?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }
@@ -176,6 +179,17 @@ impl World {
         ensure(left.is_empty(), "no command outlives its agent", || {
             format!("{left:?}")
         })
+    }
+
+    /// Checks that every child and its task have come to their ends together.
+    fn check_bonds(&self) -> Verdict<()> {
+        let mut aside = BTreeSet::new();
+        for id in self.model.names() {
+            if self.is_aside(&id)? {
+                aside.insert(id);
+            }
+        }
+        self.model.check_bonds(|id| aside.contains(id))
     }
 
     /// Checks that a stopped agent has no running command once everything has settled.

@@ -16,7 +16,7 @@ use holon_domain::authority::AuthorityClass;
 use holon_domain::block::ToolCall;
 use holon_domain::event::Event;
 use holon_domain::message::{MessageEnvelope, MessageKind, Origin};
-use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, MessageId, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,8 @@ pub(crate) const OUTSIDE: &str = "task_sim";
 #[derive(Debug, Default)]
 pub(crate) struct TaskBook {
     rows: BTreeMap<TaskId, TaskRecord>,
+    /// Tasks that stand for children.
+    children: BTreeMap<TaskId, TaskRecord>,
     /// Task ids in the order they were first seen.
     order: Vec<TaskId>,
     /// Authority of the turn in which each task began.
@@ -83,6 +85,15 @@ impl TaskBook {
     /// Returns the rows in the order of their ids.
     pub(crate) fn rows(&self) -> impl Iterator<Item = &TaskRecord> {
         self.rows.values()
+    }
+
+    /// Returns the rows of tasks that stand for children.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &TaskRecord> {
+        self.children.values()
+    }
+
+    fn find(&self, id: &TaskId) -> Option<&TaskRecord> {
+        self.rows.get(id).or_else(|| self.children.get(id))
     }
 
     /// Returns the rows of active tasks.
@@ -189,7 +200,7 @@ impl TaskBook {
         envelope: &ToolEnvelope,
     ) -> Verdict<()> {
         let kind = envelope.error().map(|error| error.kind);
-        let known = self.rows.contains_key(id);
+        let known = self.find(id).is_some();
         let found = match kind {
             Some(ToolErrorKind::UnknownTask) => Some(false),
             None => Some(true),
@@ -260,11 +271,15 @@ impl TaskBook {
         } = found;
         let fresh = std::mem::take(&mut self.fresh);
         let goes = lifecycle == Lifecycle::Deleting;
-        let gone = rows.len() < self.rows.len();
-        ensure(!gone, "no row of a task is lost", || {
-            format!("{} of {}", rows.len(), self.rows.len())
+        let before = self.rows.len() + self.children.len();
+        ensure(rows.len() >= before, "no row of a task is lost", || {
+            format!("{} of {before}", rows.len())
         })?;
         for row in rows {
+            if row.kind == TaskKind::ChildAgentTask {
+                self.compare_child(row, &authorities, &fresh, goes, coverage)?;
+                continue;
+            }
             match self.rows.get(&row.id) {
                 None => {
                     check_beginning(&row, fresh.beginning(&row.id, coverage))?;
@@ -293,6 +308,60 @@ impl TaskBook {
             }
         }
         self.judge_fresh(&fresh)
+    }
+
+    /// Compares the row of a task that stands for a child: it begins running and ends once. An end of the child itself is
+    /// told in the commit of the end, and so is a stop with its agent, whose result is held; a stop of the task alone is
+    /// not.
+    fn compare_child(
+        &mut self,
+        row: TaskRecord,
+        authorities: &BTreeMap<MessageId, AuthorityClass>,
+        fresh: &FreshSightings,
+        goes: bool,
+        coverage: &mut Coverage,
+    ) -> Verdict<()> {
+        let before = self.children.insert(row.id.clone(), row.clone());
+        if before.is_none() {
+            coverage.count("child:made");
+            let message = row.parent_message_id.as_ref();
+            let authority = message.and_then(|message| authorities.get(message));
+            self.begun_with
+                .extend(authority.map(|authority| (row.id.clone(), *authority)));
+        }
+        let was_over = before.as_ref().is_some_and(TaskRecord::is_over);
+        ensure(
+            !was_over || before.as_ref() == Some(&row),
+            "a task that is over never changes",
+            || format!("{before:?} became {row:?}"),
+        )?;
+        let results = fresh.results.iter().filter(|(id, _)| *id == row.id).count();
+        let ends_now = row.is_over() && !was_over;
+        if ends_now {
+            coverage.count(format!("child:{:?}", row.status));
+        }
+        let told = match row.status {
+            _ if !ends_now || goes => results == 0,
+            TaskStatus::Completed => results == 1,
+            // One that was refused at once is told by its call.
+            TaskStatus::Failed => results == 1 || before.is_none(),
+            // Held if it was stopped with its agent.
+            TaskStatus::Cancelled => results <= 1,
+            TaskStatus::Queued
+            | TaskStatus::Running
+            | TaskStatus::Cancelling
+            | TaskStatus::Interrupted => false,
+        };
+        ensure(
+            told,
+            "the end of a child is told in the commit that ends its task",
+            || {
+                format!(
+                    "{} is {:?} and was told {results} times",
+                    row.id, row.status
+                )
+            },
+        )
     }
 
     fn judge_end(
@@ -355,24 +424,23 @@ impl TaskBook {
             })?;
         }
         for (id, _) in &fresh.results {
-            let known = self.rows.contains_key(id);
+            let known = self.find(id).is_some();
             ensure(known, "what is told to have ended has a row", || {
                 id.to_string()
             })?;
         }
         for id in &fresh.statuses {
-            let over = self
-                .rows
-                .get(id)
-                .is_some_and(|row| row.status.is_terminal());
+            let over = self.find(id).is_some_and(|row| row.status.is_terminal());
             ensure(over, "a status is left of a task that is over", || {
                 id.to_string()
             })?;
         }
         for id in &fresh.stopped {
-            let status = self.rows.get(id).map(|row| row.status);
+            let status = self.find(id).map(|row| row.status);
+            let is_child = self.children.contains_key(id);
             ensure(
-                status == Some(TaskStatus::Cancelling),
+                status == Some(TaskStatus::Cancelling)
+                    || is_child && status == Some(TaskStatus::Cancelled),
                 "a task that is said to be stopped is being stopped",
                 || format!("{id} is {status:?}"),
             )?;

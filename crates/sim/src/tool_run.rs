@@ -88,6 +88,7 @@ impl World {
                 CallStep::Done(self.tool_world.write_plan(&run.call, self.now, fails))
             }
             HostAction::WorkQuery(query) => self.query_work(&record.agent_id, query)?,
+            HostAction::Memory(query) => self.query_memory(&record.agent_id, run, query)?,
             HostAction::UseWorkspace(request) => {
                 let fails = self.trouble(Fault::Tool, 25);
                 CallStep::Done(crate::workspaces::select(run, request, fails))
@@ -227,6 +228,7 @@ impl Flight {
                     | HostAction::TaskInput(_)
                     | HostAction::WritePlan
                     | HostAction::WorkQuery(_)
+                    | HostAction::Memory(_)
                     | HostAction::UseWorkspace(_)
                     | HostAction::ViewImage { .. }
                     | HostAction::PrepareChild(_),
@@ -240,7 +242,9 @@ impl Flight {
                 )
                 | None => false,
             },
-            Effect::Deliver { .. } | Effect::FinishPatch { .. } => true,
+            Effect::Deliver { .. } | Effect::FinishPatch { .. } | Effect::CleanWorktree { .. } => {
+                true
+            }
             Effect::PrepareHome
             | Effect::CallModel { .. }
             | Effect::StartTask { .. }

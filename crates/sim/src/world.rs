@@ -105,7 +105,7 @@ impl World {
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now,
-            model: Model::new(plan.has(Fault::ClockJump), now),
+            model: Model::new(plan.has(Fault::ClockJump), now, spawn_depth(&plan)),
             tool_world: ToolWorld::default(),
             trace,
             flights: Vec::new(),
@@ -203,6 +203,7 @@ impl World {
             | Effect::StopTask { .. }
             | Effect::RemoveHome
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,
         };
@@ -250,6 +251,7 @@ impl World {
             self.observe_in(repaired.as_ref(), id)?;
         }
         self.check_budget()?;
+        self.model.check_live_children()?;
         let db = self.store.db();
         let reader = repaired.as_ref().map_or_else(|| db.reader(), Db::reader);
         self.model.check_untouched(&reader, touched)?;
@@ -307,9 +309,18 @@ pub(crate) fn kernel_of(plan: &Plan, started_at: Timestamp) -> Verdict<Kernel> {
             true => crate::delivery::targets().into(),
             false => std::sync::Arc::new([]),
         },
+        spawn_depth: spawn_depth(plan),
         ..HostConditions::new(models)
     });
     Ok(Kernel::with_send_limit(facts, room_for_sends(plan.seed)))
+}
+
+/// Returns the most agents above a new one.
+const fn spawn_depth(plan: &Plan) -> u32 {
+    match plan.seed % 3 {
+        0 => limits::SPAWN_DEPTH_MAX,
+        _ => limits::SPAWN_DEPTH,
+    }
 }
 
 /// Returns the time at which a run begins. Runs with timers often begin in the days before a clock change.

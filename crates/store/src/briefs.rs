@@ -188,5 +188,6 @@ fn resolve(
         turn_index: row.turn_index,
         acknowledges: row.acknowledges,
         action_required: row.action_required,
+        usage: row.spending.map(Into::into),
     })
 }

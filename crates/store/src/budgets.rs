@@ -33,6 +33,9 @@ pub(crate) const RESERVE: &str = "INSERT OR REPLACE INTO reservations (agent_no,
      micro_usd) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 pub(crate) const RELEASE: &str = "DELETE FROM reservations WHERE agent_no = ?1";
 
+/// Stands in a reservation for a cost that is not known.
+const UNPRICED: i64 = -1;
+
 /// The result of setting a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BudgetChange {
@@ -112,7 +115,8 @@ pub(crate) fn list(conn: &Connection, day: &str) -> Result<Vec<BudgetStanding>, 
     Ok(found)
 }
 
-/// Reads how far a budget is used up, without the reservation of one agent. `None` if there is no such budget.
+/// Reads how far a budget is used up, without the reservation of one agent. `None` if there is no such budget over all
+/// time.
 pub(crate) fn meter(
     conn: &Connection,
     key: &BudgetKey,
@@ -124,8 +128,20 @@ pub(crate) fn meter(
     let found = first(conn, ONE, values, |row| {
         Ok(to_meter(row, 0, key.period, day)?)
     })?;
-    let Some(mut meter) = found else {
-        return Ok(None);
+    let mut meter = match (found, key.period) {
+        (Some(meter), _) => meter,
+        // Budgets of the settings have no row. A day has few rows of usage.
+        (None, BudgetPeriod::Day) => {
+            let (tokens, cost, unpriced) = used(conn, key, day)?;
+            let number = |stored: i64| u64::try_from(stored).unwrap_or(0);
+            BudgetMeter {
+                spent_tokens: number(tokens),
+                spent_micro_usd: number(cost),
+                unpriced_calls: number(unpriced),
+                ..BudgetMeter::default()
+            }
+        }
+        (None, BudgetPeriod::Total) => return Ok(None),
     };
     add_reserved(conn, scope, Some(but), &mut meter)?;
     Ok(Some(meter))
@@ -178,6 +194,7 @@ fn add_reserved(
         let number = |stored: i64| u64::try_from(stored).unwrap_or(0);
         meter.reserved_tokens = meter.reserved_tokens.saturating_add(number(tokens));
         meter.reserved_micro_usd = meter.reserved_micro_usd.saturating_add(number(micro_usd));
+        meter.unpriced_reservations += u64::from(micro_usd == UNPRICED);
     }
     Ok(())
 }
@@ -219,7 +236,7 @@ pub(crate) fn reserve(
         reservation.root_agent_id.as_str(),
         item.map_or("", |id| id.as_str()),
         stored(reservation.tokens),
-        stored(reservation.micro_usd)
+        reservation.micro_usd.map_or(UNPRICED, stored)
     ];
     run(conn, RESERVE, values)?;
     Ok(())

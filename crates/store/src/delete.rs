@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
 //! Invariant: every table except those of the host (`budgets`, `delivery_targets`, `kept_replies`, `meta`, `model_limits`,
-//! `removals`, `tokens`, `tombstones`, `usage`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! `removals`, `tokens`, `tombstones`, `usage`, `workspace_profiles`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
 //! can always be found and resumed.
 
 use crate::error::Error;
@@ -75,6 +75,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "deliveries",
         "DELETE FROM deliveries WHERE agent_no = ?1 AND (lane, seq) IN \
          (SELECT lane, seq FROM deliveries WHERE agent_no = ?1 ORDER BY lane, seq LIMIT ?2)",
+    ),
+    (
+        "memory_outbox",
+        "DELETE FROM memory_outbox WHERE agent_no = ?1 AND position IN \
+         (SELECT position FROM memory_outbox WHERE agent_no = ?1 ORDER BY position LIMIT ?2)",
     ),
     (
         "external_triggers",

@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0018_usage.sql"),
     include_str!("migrations/0019_budgets.sql"),
     include_str!("migrations/0020_children.sql"),
+    include_str!("migrations/0021_memory_outbox.sql"),
 ];
 
 /// Newest schema version that this build knows.

@@ -9,6 +9,7 @@ use crate::tombstones::Tombstone;
 use crate::{briefs, host_events, tombstones, transcript, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
+use holon_domain::delegation::ChildFacts;
 use holon_domain::feed::SeqQuery;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::prompt_plan::first_turn_shown;
@@ -72,6 +73,7 @@ impl Reader<'_> {
             history: self.history(no, first_entry, first_turn, 2 * limits::RECENT_MESSAGES)?,
             operator: operator.map(|entry| entry.envelope),
             work: work_rows::shown(self, no, agent, first_entry)?,
+            children: self.children_at_work(no, agent)?,
             tasks: self.tasks_to_tell(no)?,
         })
     }
@@ -86,6 +88,8 @@ pub struct DraftRows {
     /// Newest message of the operator. Absent if there is none.
     pub operator: Option<MessageEnvelope>,
     pub work: WorkOverview,
+    /// Tasks that stand for children, with what the agent is shown of each, oldest first.
+    pub children: Vec<(TaskRecord, Box<ChildFacts>)>,
     /// The tasks shown to an agent, newest first.
     pub tasks: Vec<TaskRecord>,
 }

@@ -4,8 +4,9 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
     delivery_targets, effects, events, generations, hints, host_events, interjections, item_trace,
-    kept_replies, log, mark, model_limits, queue, retention, tasks, timers, tokens, tombstones,
-    transcript, triggers, usage, waits, work_items, workspaces,
+    kept_replies, log, mark, memory_outbox, memory_rows, model_limits, queue, retention, tasks,
+    timers, tokens, tombstones, transcript, triggers, usage, waits, work_items, workspace_profiles,
+    workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -47,6 +48,15 @@ const HOT: &[(&str, Option<&str>)] = &[
     (kept_replies::FORGET, Some("kept_replies_by_age")),
     (model_limits::ONE, None),
     (tokens::REMOVE, None),
+    (memory_outbox::NEWEST, None),
+    (memory_outbox::TAKEN, None),
+    (memory_outbox::AFTER, None),
+    (memory_outbox::WAITING, None),
+    (memory_outbox::REMOVE, None),
+    (memory_outbox::NOTE_TAKEN, None),
+    (memory_rows::BRIEFS, None),
+    (memory_rows::WORK_ITEMS, Some("work_items_of_agent")),
+    (workspace_profiles::ONE, None),
     (usage::ADD, None),
     (budgets::ONE, None),
     (budgets::SPEND, None),
@@ -202,7 +212,7 @@ fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
          AND name NOT IN ('budgets', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
-         'tombstones', 'usage', 'workspaces') ORDER BY name";
+         'tombstones', 'usage', 'workspace_profiles', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
         .query_map([], |row| row.get(0))

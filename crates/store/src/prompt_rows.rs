@@ -10,6 +10,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::prompt_plan::first_turn_shown;
+use holon_domain::provider::ContextReduction;
 use holon_domain::queue::MessageSeq;
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::LogSeq;
@@ -40,6 +41,8 @@ pub struct RoundUsage {
     pub usage: TokenUsage,
     /// Model that answered, as `provider/model`.
     pub model_ref: String,
+    /// What the provider's servers left out of the request. Absent if it did not allow that.
+    pub context_management: Option<ContextReduction>,
 }
 
 /// What the store holds of a prompt.
@@ -164,6 +167,7 @@ fn round(row: &Row) -> Option<RoundUsage> {
         round: *round,
         usage: *usage,
         model_ref: tries.model_ref.clone(),
+        context_management: tries.context_management,
     })
 }
 

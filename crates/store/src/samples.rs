@@ -350,6 +350,7 @@ impl Scribe {
             acknowledges: Vec::new(),
             action_required: None,
             related_task_id: None,
+            spending: None,
         };
         self.fact(Fact::BriefWritten { seq, row })
     }

@@ -5,11 +5,13 @@ use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
+use crate::worktree_users;
 use crate::writer::Writer;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
@@ -17,9 +19,12 @@ use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
+use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
+use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
+use holon_domain::workspace::WorktreeUser;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use tokio::sync::broadcast;
 
@@ -38,6 +43,12 @@ impl SqliteStore {
             writer: Writer::start(db),
             readers,
         }
+    }
+}
+
+impl SqliteStore {
+    pub(crate) const fn readers(&self) -> &Readers {
+        &self.readers
     }
 }
 
@@ -118,6 +129,10 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
+        self.readers.read(worktree_users::list).await
+    }
+
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
         let id = agent_id.clone();
         let read = move |reader: &crate::Reader<'_>| turn_rows::triggers(reader, &id);
@@ -194,6 +209,27 @@ impl Store for SqliteStore {
         self.writer.write(0, trim).await
     }
 
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError> {
+        let id = agent_id.clone();
+        let prune = move |tx: &mut crate::Tx<'_>| {
+            tx.prune_memory_outbox(&id, position, MEMORY_OUTBOX_PRUNE)
+        };
+        self.writer.write(0, prune).await
+    }
+
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError> {
+        let write = move |tx: &mut crate::Tx<'_>| tx.write_workspace_profile(&profile, at);
+        self.writer.write(0, write).await
+    }
+
     async fn note_recovered(&self) -> Result<(), WriteError> {
         self.writer
             .write(0, |tx: &mut crate::Tx<'_>| tx.note_recovered())
@@ -202,6 +238,14 @@ impl Store for SqliteStore {
 
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.writer.subscribe()
+    }
+
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.writer.subscribe_to(agent_id)
+    }
+
+    fn feed(&self) -> FeedSource {
+        self.writer.feed()
     }
 
     fn commits(&self) -> u64 {

@@ -8,20 +8,26 @@ use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
 use crate::ledger::Ledger;
+use crate::memory_reads::MemoryReads;
 use crate::reader::Reader;
 use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
+use crate::worktree_users;
 use async_trait::async_trait;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
 use holon_domain::intent::WorkQuery;
+use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
+use holon_domain::memory::WorkspaceProfile;
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
+use holon_domain::workspace::WorktreeUser;
 use holon_domain::{AgentId, TaskId, Timestamp, WorkItemId};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::broadcast;
@@ -31,7 +37,7 @@ pub type Job = Box<dyn FnMut(&mut dyn Ledger) -> Result<(), Error> + Send>;
 
 /// The database as the shell uses it.
 #[async_trait]
-pub trait Store: std::fmt::Debug + Send + Sync {
+pub trait Store: MemoryReads {
     /// Runs a job inside the next commit and returns once the commit holds. `bytes` is the size of its input, which
     /// bounds a batch. See [`commit`] for a job with a value.
     async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
@@ -91,6 +97,9 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// Lists an agent's unfinished tasks in the order they began.
     async fn active_tasks(&self, agent_id: &AgentId) -> Result<Vec<TaskRecord>, Error>;
 
+    /// Lists every agent with its tasks as users of directories.
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error>;
+
     /// Lists an agent's external triggers, newest first. Empty if there is no such agent.
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error>;
 
@@ -135,11 +144,32 @@ pub trait Store: std::fmt::Debug + Send + Sync {
     /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
 
+    /// Removes entries of an agent's memory outbox up to a position that its index has taken, a bounded number. Returns the
+    /// number of removed entries.
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError>;
+
+    /// Writes the profile of a workspace.
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError>;
+
     /// Records that a host has recovered every agent. Changes a restored store only.
     async fn note_recovered(&self) -> Result<(), WriteError>;
 
     /// Subscribes to commits: one notice per agent with new events.
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice>;
+
+    /// Subscribes to the commits of one agent.
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice>;
+
+    /// Returns the source of subscriptions for readers.
+    fn feed(&self) -> FeedSource;
 
     /// Number of commits that changed something since the store was opened.
     fn commits(&self) -> u64;
@@ -257,6 +287,10 @@ impl Store for Inline {
         self.read(|reader| turn_rows::task(reader, agent_id, task_id))
     }
 
+    async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
+        self.read(worktree_users::list)
+    }
+
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {
         self.read(|reader| turn_rows::triggers(reader, agent_id))
     }
@@ -314,12 +348,38 @@ impl Store for Inline {
         self.db().write(|tx| tx.trim_to(budget_bytes))
     }
 
+    async fn prune_memory_outbox(
+        &self,
+        agent_id: &AgentId,
+        position: u64,
+    ) -> Result<u64, WriteError> {
+        self.db()
+            .write(|tx| tx.prune_memory_outbox(agent_id, position, MEMORY_OUTBOX_PRUNE))
+    }
+
+    async fn write_workspace_profile(
+        &self,
+        profile: WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), WriteError> {
+        self.db()
+            .write(|tx| tx.write_workspace_profile(&profile, at))
+    }
+
     async fn note_recovered(&self) -> Result<(), WriteError> {
         self.db().write(|tx| tx.note_recovered())
     }
 
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.db().subscribe()
+    }
+
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.db().subscribe_to(agent_id)
+    }
+
+    fn feed(&self) -> FeedSource {
+        self.db().feed()
     }
 
     fn commits(&self) -> u64 {

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::{children, tasks};
+use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ChildFacts;
 use holon_domain::task::TaskRecord;
 use holon_domain::{AgentId, TaskId, limits};
@@ -27,6 +28,29 @@ impl Reader<'_> {
         child: &AgentId,
     ) -> Result<Option<Box<ChildFacts>>, Error> {
         children::facts(self.conn(), parent, child)
+    }
+
+    /// Lists the unfinished tasks of an agent that stand for children, with what it is shown of each, oldest first.
+    ///
+    /// # Errors
+    /// When the database fails or a row of the agent cannot be read.
+    pub fn children_at_work(
+        &self,
+        no: AgentNo,
+        agent: &AgentRecord,
+    ) -> Result<Vec<(TaskRecord, Box<ChildFacts>)>, Error> {
+        let mut found = Vec::new();
+        if agent.active_tasks == 0 {
+            return Ok(found);
+        }
+        for task in self.active_tasks(no)? {
+            if let Some(own) = task.child()
+                && let Some(seen) = self.child(no, &own.child_agent_id)?
+            {
+                found.push((task, seen));
+            }
+        }
+        Ok(found)
     }
 
     /// Reads one task. The oldest finished tasks are removed at some time.

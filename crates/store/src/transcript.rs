@@ -289,6 +289,9 @@ fn fill_round(
     if let Some(cache) = usage.cache_usage() {
         set(&mut entry.data, "provider_cache_usage", json!(cache));
     }
+    if let Some(reduced) = tries.context_management {
+        set(&mut entry.data, "context_management", json!(reduced));
+    }
     if let Some(frame) = frame {
         set(
             &mut entry.data,
@@ -299,6 +302,16 @@ fn fill_round(
             &mut entry.data,
             "context_fingerprint",
             json!(frame.context_fingerprint),
+        );
+        set(
+            &mut entry.data,
+            "working_memory_revision",
+            json!(frame.working_memory_revision),
+        );
+        set(
+            &mut entry.data,
+            "compression_epoch",
+            json!(frame.compression_epoch),
         );
     }
     Ok(())

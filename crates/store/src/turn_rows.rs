@@ -9,6 +9,7 @@ use crate::reader::{HistoryItem, Reader};
 use crate::row::AgentNo;
 use crate::{agents, log, work_rows};
 use holon_domain::agent::AgentRecord;
+use holon_domain::delegation::ChildFacts;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
@@ -62,6 +63,8 @@ pub struct TurnRows {
     pub frame: Option<FrameTexts>,
     /// The agent's work, for the first request of a turn; absent once the frame is stored.
     pub work: Option<WorkOverview>,
+    /// Tasks that stand for children, with what the agent is shown of each, oldest first. Read with `work`.
+    pub children: Vec<(TaskRecord, Box<ChildFacts>)>,
     /// The work item of the turn in its current state.
     pub item: Option<WorkItemRecord>,
     /// The tasks shown to an agent (see [`Reader::tasks_to_tell`]), newest first.
@@ -196,6 +199,10 @@ pub(crate) fn turn(
         Some(_) => None,
         None => Some(work_rows::shown(reader, no, &agent, turn.first_entry)?),
     };
+    let children = match &frame {
+        Some(_) => Vec::new(),
+        None => reader.children_at_work(no, &agent)?,
+    };
     let operator = match record {
         Some(frame) => frame.operator_seq,
         None => agent.operator_seq.filter(|seq| !messages.contains_key(seq)),
@@ -214,6 +221,7 @@ pub(crate) fn turn(
     };
     Ok(Some(TurnRows {
         work,
+        children,
         item,
         // Twice as many as are shown, so that the prompt can leave out whole turns.
         history: reader.history(

@@ -7,16 +7,19 @@ use crate::agents::{self, Tally};
 use crate::delete::Removal;
 use crate::error::Error;
 use crate::mark::Mark;
+use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
     aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, events,
-    generations, hints, host_events, interjections, log, model_limits, queue, retention, tasks,
-    timers, tombstones, triggers, usage, waits, work_items, workspaces,
+    generations, hints, host_events, interjections, log, memory_outbox, model_limits, queue,
+    retention, tasks, timers, tombstones, triggers, usage, waits, work_items, workspace_profiles,
+    workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
+use holon_domain::memory::WorkspaceProfile;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
@@ -161,7 +164,10 @@ impl<'a> Tx<'a> {
                 at,
                 entry,
             } => log::append(conn, no, *seq, *turn_index, *at, entry),
-            Fact::BriefWritten { seq, row } => briefs::write(conn, no, *seq, row),
+            Fact::BriefWritten { seq, row } => {
+                briefs::write(conn, no, *seq, row)?;
+                memory_outbox::add(conn, no, &MemorySource::Brief(*seq))
+            }
             Fact::EventRecorded { seq, at, event } => events.add(*seq, *at, event, tally),
             Fact::EffectOpened {
                 id,
@@ -177,7 +183,10 @@ impl<'a> Tx<'a> {
             Fact::GenerationTaken { generation } => generations::take(conn, *generation),
             Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
-            Fact::WorkItemWritten(item) => work_items::write(conn, no, item),
+            Fact::WorkItemWritten(item) => {
+                work_items::write(conn, no, item)?;
+                memory_outbox::add(conn, no, &MemorySource::WorkItem(item.id.clone()))
+            }
             Fact::WaitWritten(wait) => waits::write(conn, no, wait),
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
@@ -260,6 +269,33 @@ impl<'a> Tx<'a> {
             Some(no) => self.remove_agent_rows(no, limit),
             None => Ok(Removal::Done),
         }
+    }
+
+    /// Removes entries of the memory outbox that an agent's index has taken.
+    pub(crate) fn prune_memory_outbox(
+        &mut self,
+        id: &AgentId,
+        position: u64,
+        bound: u64,
+    ) -> Result<u64, Error> {
+        let Some(no) = agents::number_of(self.conn, id)? else {
+            return Ok(0);
+        };
+        let removed = memory_outbox::prune(self.conn, no, position, bound)?;
+        if removed > 0 {
+            self.leave(Mark::removal(self.conn)?);
+        }
+        Ok(removed)
+    }
+
+    /// Writes the profile of a workspace.
+    pub(crate) fn write_workspace_profile(
+        &mut self,
+        profile: &WorkspaceProfile,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        self.leave(Mark::removal(self.conn)?);
+        workspace_profiles::write(self.conn, profile, at)
     }
 
     /// Trims events by the host's own bounds.

@@ -79,6 +79,7 @@ impl TestEngine {
             workspace: Arc::new(ScriptedWorkspaces::default()),
             outbound: Arc::new(crate::outbound::ScriptedOutbound::default()),
             web: Arc::new(holon_engine::ports::NoWeb),
+            memory: Arc::new(holon_engine::ports::NoMemoryFiles),
             clock: Arc::clone(&clock) as Arc<_>,
             entropy: Arc::new(CountingEntropy::default()),
         };

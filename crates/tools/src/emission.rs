@@ -11,9 +11,10 @@ use serde_json::{Map, Value, json};
 
 /// Keywords that a relaxed schema leaves out. Each tool checks the bounds itself and names them in its error; the
 /// descriptions state the bounds and defaults that a model needs.
-const BOUNDS: [&str; 6] = [
+const BOUNDS: [&str; 7] = [
     "default",
     "maxItems",
+    "maxLength",
     "maximum",
     "minItems",
     "minLength",

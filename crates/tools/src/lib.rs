@@ -19,6 +19,6 @@ pub use receipt::{item_refers_to_files, receipt, refers_to_files, short_receipt}
 pub use registry::{all, catalog, interpret, offered, offered_briefly};
 pub use tool::{
     apply_patch, create_work_item, exec_command, exec_command_batch, get_work_item, list_timers,
-    list_work_items, task, task_input, task_output, use_workspace, view_image, web_fetch,
-    web_search,
+    list_work_items, memory_get, memory_search, task, task_input, task_output, use_workspace,
+    view_image, web_fetch, web_search,
 };

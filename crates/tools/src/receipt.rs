@@ -9,8 +9,8 @@ pub use short::short_receipt;
 
 use crate::lines::FenceKey;
 use crate::tool::{
-    apply_patch, exec_command, exec_command_batch, task_input, task_list, task_output,
-    use_workspace, view_image, web_fetch, web_search,
+    apply_patch, exec_command, exec_command_batch, memory_get, memory_search, task_input,
+    task_list, task_output, use_workspace, view_image, web_fetch, web_search,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
@@ -76,6 +76,8 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
         apply_patch::NAME => read(result, apply_patch::text),
         exec_command::NAME => read(result, |result| exec_command::text(result, key)),
         exec_command_batch::NAME => read(result, |result| exec_command_batch::text(result, key)),
+        memory_get::NAME => read(result, |result| memory_get::text(result, key)),
+        memory_search::NAME => read(result, |result| memory_search::text(result, key)),
         task_input::NAME => read(result, task_input::receipt),
         task_list::NAME => read(result, task_list::text),
         task_output::NAME => read(result, |result| task_output::text(result, key)),

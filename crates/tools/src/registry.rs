@@ -8,9 +8,10 @@ use crate::input::shown;
 use crate::tool::{
     agent_get, apply_patch, cancel_external_trigger, cancel_timer, cancel_wait, complete_work_item,
     create_external_trigger, create_timer, create_work_item, enqueue, exec_command,
-    exec_command_batch, get_work_item, list_timers, list_work_items, notify_operator,
-    pick_work_item, sleep, spawn_agent, task_input, task_list, task_output, task_status, task_stop,
-    update_work_item, use_workspace, view_image, wait_for, web_fetch, web_search,
+    exec_command_batch, get_work_item, list_timers, list_work_items, memory_get, memory_search,
+    notify_operator, pick_work_item, sleep, spawn_agent, task_input, task_list, task_output,
+    task_status, task_stop, update_work_item, use_workspace, view_image, wait_for, web_fetch,
+    web_search,
 };
 use holon_domain::agent::ProfilePreset;
 use holon_domain::intent::Intent;
@@ -26,7 +27,7 @@ type Interpret = fn(&ToolSpec, &Value) -> Result<Intent, ToolError>;
 fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
     static ENTRIES: OnceLock<(Vec<ToolSpec>, Vec<Interpret>)> = OnceLock::new();
     ENTRIES.get_or_init(|| {
-        let entries: [(ToolSpec, Interpret); 30] = [
+        let entries: [(ToolSpec, Interpret); 32] = [
             (agent_get::spec(), agent_get::interpret),
             (apply_patch::spec(), apply_patch::interpret),
             (
@@ -48,6 +49,8 @@ fn entries() -> &'static (Vec<ToolSpec>, Vec<Interpret>) {
             (get_work_item::spec(), get_work_item::interpret),
             (list_timers::spec(), list_timers::interpret),
             (list_work_items::spec(), list_work_items::interpret),
+            (memory_get::spec(), memory_get::interpret),
+            (memory_search::spec(), memory_search::interpret),
             (notify_operator::spec(), notify_operator::interpret),
             (pick_work_item::spec(), pick_work_item::interpret),
             (sleep::spec(), sleep::interpret),
@@ -126,13 +129,17 @@ pub fn offered(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet 
 }
 
 /// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
-/// its error what an argument must be.
+/// its error what an argument must be. The tools of memory are left out: such a window has no room for what they find.
 #[must_use]
 pub fn offered_briefly(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
     static SETS: EmittedSets = EmittedSets::new();
     SETS.get(preset, freeform, web, || {
         let whole = offered(preset, freeform, web);
-        whole.iter().cloned().map(without_descriptions).collect()
+        let fits = |tool: &&OfferedTool| {
+            !matches!(tool.name.as_str(), memory_get::NAME | memory_search::NAME)
+        };
+        let fitting = whole.iter().filter(fits).cloned();
+        fitting.map(without_descriptions).collect()
     })
 }
 
@@ -316,6 +323,8 @@ mod tests {
                 "GetWorkItem",
                 "ListTimers",
                 "ListWorkItems",
+                "MemoryGet",
+                "MemorySearch",
                 "NotifyOperator",
                 "PickWorkItem",
                 "Sleep",

@@ -20,6 +20,8 @@ pub mod exec_command_batch;
 pub mod get_work_item;
 pub mod list_timers;
 pub mod list_work_items;
+pub mod memory_get;
+pub mod memory_search;
 pub(crate) mod notify_operator;
 pub(crate) mod page;
 pub(crate) mod pick_work_item;

@@ -5,11 +5,21 @@ use holon_domain::budget::BudgetPeriod;
 
 /// Renders the budgets, one line each.
 pub(crate) fn list(all: &BudgetsResponse) -> String {
-    if all.budgets.is_empty() {
-        return "no budgets; set one with: holon budget set --agent ID --tokens N".to_owned();
+    let by_settings = [
+        ("each agent", all.agent_day_tokens, "--agent ID"),
+        ("host", all.host_day_tokens, "--host"),
+    ];
+    let by_settings = by_settings.into_iter().filter_map(|(scope, limit, option)| {
+        let limit = limit?;
+        Some(format!(
+            "{scope} for a day: at most {limit} tokens by the settings; holon budget set {option} --day replaces it"
+        ))
+    });
+    let lines: Vec<String> = all.budgets.iter().map(one).chain(by_settings).collect();
+    match lines.is_empty() {
+        true => "no budgets; set one with: holon budget set --agent ID --tokens N".to_owned(),
+        false => lines.join("\n"),
     }
-    let lines: Vec<String> = all.budgets.iter().map(one).collect();
-    lines.join("\n")
 }
 
 /// Says of a budget what it limits, and how much of it is used.

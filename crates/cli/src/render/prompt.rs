@@ -1,7 +1,7 @@
 //! Renders a prompt of an agent: a table of its parts, those that the turn added, and their texts on request.
 
 use super::join_lines;
-use holon_client::view::{Prompt, PromptBlock, RoundCache, ShownPrompt, TurnPart};
+use holon_client::view::{Prompt, PromptBlock, ReducedContext, RoundCache, ShownPrompt, TurnPart};
 
 /// Renders the place, the sources, the parts and the use of the cache; with `full` also the texts.
 pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
@@ -43,6 +43,10 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
             shown.budget_tokens, shown.tools_tokens
         ),
         format!("cache key  {}", shown.prompt_cache_key),
+        format!(
+            "memory     revision {}, compression epoch {}",
+            shown.working_memory_revision, shown.compression_epoch
+        ),
         String::new(),
         format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
     ];
@@ -115,10 +119,24 @@ fn round(round: &RoundCache) -> String {
     let share = round
         .cached_share
         .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
+    let reduced = round.context_management.map_or_else(String::new, reduction);
     format!(
-        "round      {}.{}: {} tokens read, {} from the cache{share}",
+        "round      {}.{}: {} tokens read, {} from the cache{share}{reduced}",
         round.turn_index, round.round, round.input_tokens, round.cached_tokens
     )
+}
+
+/// Describes what the provider's servers left out of a request; empty if they left out nothing.
+fn reduction(reduced: ReducedContext) -> String {
+    let cleared = (reduced.cleared_tool_uses > 0).then(|| {
+        format!(
+            "; the provider cleared {} tool results ({} tokens)",
+            reduced.cleared_tool_uses, reduced.cleared_input_tokens
+        )
+    });
+    let compacted =
+        (reduced.compactions > 0).then(|| "; the provider compacted older items".to_owned());
+    cleared.into_iter().chain(compacted).collect()
 }
 
 fn added_text(part: &TurnPart) -> Option<String> {
@@ -153,6 +171,11 @@ mod tests {
                     {"kind": "rounds", "first_round": 41, "last_round": 43, "tokens": 100},
                 ],
             },
+            "rounds": [
+                {"turn_index": 7, "round": 2, "input_tokens": 50, "cached_tokens": 0,
+                    "context_management": {"cleared_tool_uses": 3, "cleared_input_tokens": 900}},
+                {"turn_index": 7, "round": 1, "input_tokens": 40, "cached_tokens": 0, "context_management": {}},
+            ],
         }))
         .expect("a view");
         let text = prompt(&view, false);
@@ -162,6 +185,8 @@ mod tests {
             "recap              1 to 20            600  no more: a later recap stands for it",
             "recap              1 to 40            800  in place of its rounds",
             "message            41                  70  whole",
+            "round      7.2: 50 tokens read, 0 from the cache; the provider cleared 3 tool results (900 tokens)",
+            "round      7.1: 40 tokens read, 0 from the cache",
             "rounds             41 to 43           100  as they were; a small window shortens their results",
         ] {
             assert!(lines.contains(&line), "{line}\n{text}");

@@ -273,5 +273,6 @@ pub(crate) fn usage(response: &Run) -> String {
             " ({percent} % from the cache)"
         )),
         response.output_tokens
-    )
+    ) + &super::spent_words(&response.usage)
+        .map_or_else(String::new, |cost| format!(", cost {cost}"))
 }

@@ -186,6 +186,7 @@ fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
         "prompt": {
             "turn_index": 7, "model_ref": "test/model", "budget_tokens": 9000, "tools_tokens": 900,
             "prompt_tokens": 2100, "prompt_cache_key": "00ff", "context_fingerprint": "ff00",
+            "working_memory_revision": 3, "compression_epoch": 2,
             "blocks": [
                 {"source": "policy", "stability": "stable", "pinned": true, "from_tokens": 1500,
                  "to_tokens": 1500, "outcome": "kept", "text": "# Who you are\n\nAn agent."},
@@ -207,6 +208,7 @@ fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
         "turn       7 to test/model",
         "tokens     3000 of 9000 (estimated; 900 of them tools)",
         "cache key  00ff",
+        "memory     revision 3, compression epoch 2",
         "",
         "part               stability       tokens  decision",
         "policy             stable            1500  kept, pinned",

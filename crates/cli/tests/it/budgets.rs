@@ -150,3 +150,35 @@ fn a_limit_holds_across_a_kill_and_bad_limits_are_refused() {
     assert_eq!(code_of(&gone), "budget_not_found", "{gone:?}");
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn money_is_limited_where_the_price_is_known_and_every_answer_says_what_was_spent() {
+    let world = world();
+    let model = hello(&world);
+    for (name, price) in [("price_input", "3.00"), ("price_output", "15")] {
+        let key = format!("models.catalog.{model:?}.{name}");
+        let set = world.run(&["config", "set", &key, price]);
+        assert_eq!(set.code, Some(0), "{set:?}");
+    }
+    let served = world.serve(&["--model", &model]);
+    let set = world.run(&[
+        "budget", "set", "--agent", "main", "--usd", "2.50", "--json",
+    ]);
+    assert_eq!(set.json()["limit_usd"], "2.500000", "{set:?}");
+    let run = world
+        .run(&["run", "hi", "--agent", "main", "--json"])
+        .json();
+    let usage = world.run(&["usage", "--json"]).json();
+    let cost = usage["total"]["cost"].clone();
+    assert_ne!(cost, "unknown");
+    assert_eq!(run["usage"]["cost"], cost, "{run}");
+    let status = world.run(&["status", "--json"]).json();
+    assert_eq!(status["token_usage"]["usage"]["cost"], cost, "{status}");
+    let briefs = world.run(&["tail", "--json"]).json();
+    assert_eq!(briefs[0]["usage"]["cost"], cost, "{briefs}");
+    let shown = world.run(&["budget", "show", "--json"]).json();
+    assert_eq!(shown["budgets"][0]["spent_usd"], cost, "{shown}");
+    let bad = world.run(&["config", "set", "budgets.time_zone", "Nowhere/City"]);
+    assert_ne!(bad.code, Some(0), "{bad:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}

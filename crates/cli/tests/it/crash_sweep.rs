@@ -12,6 +12,7 @@
 mod agent_record;
 mod agents;
 mod callbacks;
+mod children;
 mod cleaners;
 mod deliveries;
 mod drive;
@@ -24,12 +25,14 @@ mod started;
 mod streams;
 mod tasks;
 mod templates;
+mod webhooks;
 mod work;
 
 use crate::processes::ProcessCleanup;
 use crate::support::world;
 use agents::Agents;
 use callbacks::Callbacks;
+use children::Children;
 use cleaners::Cleaners;
 use deliveries::Deliveries;
 use drive::{Drive, Scenario};
@@ -41,6 +44,7 @@ use started::Started;
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
+use webhooks::Webhooks;
 use work::Work;
 
 /// Number of parts of a sweep.
@@ -196,6 +200,8 @@ parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 parts!(killed_at_any_point_of_callbacks, super::Callbacks, 6);
+parts!(killed_at_any_point_of_a_child, super::Children, 6);
+parts!(killed_at_any_point_of_webhooks, super::Webhooks, 6);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

@@ -1,7 +1,15 @@
 //! Children in the real program: a child works, reports to its parent, and is known through its parent only.
 
+use crate::models::{Entry, configure};
+use crate::processes::ProcessCleanup;
 use crate::support::{until, world};
-use serde_json::json;
+use crate::worktrees::{ask, repository};
+use holon_testkit::World;
+use holon_testkit::provider::{Protocol, Provider, RecordedRequest, Round, Script};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 #[test]
 fn a_child_reports_to_its_parent_and_is_known_through_its_parent_only() {
@@ -50,4 +58,160 @@ fn a_child_reports_to_its_parent_and_is_known_through_its_parent_only() {
         assert!(refused.stderr.contains("agent"), "{args:?}: {refused:?}");
     }
     drop(served);
+}
+
+/// What the test tells the parent's model, and what that model heard.
+#[derive(Debug, Default)]
+struct Told {
+    divided: bool,
+    /// Task that the parent stops with its next answer.
+    stop: Option<String>,
+    /// Ends of children that its requests showed.
+    heard: BTreeSet<&'static str>,
+}
+
+/// Words of a request that prove the end of each child.
+const PROOFS: [(&str, &str); 3] = [
+    ("fails: failed", "(Do the part fails.)"),
+    ("finishes: done", "the part finishes is made"),
+    ("stops: stopped", "is cancelled; its child is stopped"),
+];
+
+/// Builds a command of a child that tells that it runs and goes on when it may.
+fn waiting_command(world: &World, part: &str, then: &str) -> Value {
+    let file = |name: &str| world.path().join(format!("{name}-{part}"));
+    let (started, go) = (file("started"), file("go"));
+    let cmd = format!(
+        "touch {}; until [ -e {} ]; do sleep 0.05; done; {then}",
+        started.display(),
+        go.display()
+    );
+    json!({ "cmd": cmd, "yield_time_ms": 600_000 })
+}
+
+/// Answers a child by the part of the work that it was given.
+fn child_answer(request: &RecordedRequest, commands: &[(&str, Value)]) -> Round {
+    let found = commands
+        .iter()
+        .find(|(part, _)| request.contains(&format!("Do the part {part}.")));
+    let (part, command) = found.expect("a child has one of the parts");
+    match (request.tool_outputs().len(), *part) {
+        (0, _) => Round::empty().call("ExecCommand", command.clone()),
+        (_, "fails") => Round::empty().call("NoSuchTool", json!({})),
+        (_, part) => Round::text(format!("the part {part} is made")),
+    }
+}
+
+/// Answers the parent: it divides the work, stops what it is told to, and reports what it heard.
+fn parent_answer(request: &RecordedRequest, repo: &Path, told: &Mutex<Told>) -> Round {
+    let mut told = told.lock().unwrap();
+    let heard = PROOFS.iter().filter(|(_, proof)| request.contains(proof));
+    told.heard.extend(heard.map(|(words, _)| *words));
+    if let Some(task_id) = told.stop.take() {
+        return Round::empty().call("TaskStop", json!({ "task_id": task_id }));
+    }
+    if request.contains("Now report.") {
+        let words: Vec<&str> = told.heard.iter().copied().collect();
+        return Round::text(format!("REPORT {}", words.join(", ")));
+    }
+    if std::mem::replace(&mut told.divided, true) {
+        return Round::text("noted");
+    }
+    let spawn = |round: Round, part: &str| {
+        let task = json!({
+            "initial_message": format!("Do the part {part}."),
+            "workspace_mode": "worktree",
+        });
+        round.call("SpawnAgent", task)
+    };
+    let enter = Round::empty().call("UseWorkspace", json!({ "path": repo }));
+    ["finishes", "fails", "stops"]
+        .into_iter()
+        .fold(enter, spawn)
+}
+
+#[test]
+fn a_parent_reports_of_three_children_in_worktrees_although_the_host_is_killed_twice() {
+    let world = world();
+    let _swept = ProcessCleanup(&world);
+    let repo = repository(&world);
+    let told = Arc::new(Mutex::new(Told::default()));
+    let commands = [
+        (
+            "finishes",
+            waiting_command(&world, "finishes", "echo made > made.txt"),
+        ),
+        ("fails", waiting_command(&world, "fails", "true")),
+        ("stops", waiting_command(&world, "stops", "true")),
+    ];
+    let provider = Provider::start(Script::choose({
+        let (told, repo) = (Arc::clone(&told), repo.clone());
+        move |request| match request.contains("# Delegated work") {
+            true => child_answer(request, &commands),
+            false => parent_answer(request, &repo, &told),
+        }
+    }));
+    let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
+    configure(&world, "model.default = \"fake/fake-model\"\n", &[entry]);
+    let served = world.serve(&[]);
+    assert_eq!(world.run(&["prompt", "Divide the work."]).code, Some(0));
+    for part in ["finishes", "fails", "stops"] {
+        let started = world.path().join(format!("started-{part}"));
+        until("every child works", || started.exists());
+    }
+    let tree = world.run(&["agent", "tree"]);
+    assert_eq!(tree.answer().matches("Do the part").count(), 3, "{tree:?}");
+    served.crash();
+
+    let served = world.serve(&[]);
+    let task = |part: &str| -> Value {
+        let tasks = ask(&world, &["task", "list", "--all"]);
+        let label = format!("Do the part {part}.");
+        let mut tasks = tasks.as_array().unwrap().clone().into_iter();
+        tasks
+            .find(|task| task["summary"] == label.as_str())
+            .unwrap()
+    };
+    let until_status = |part: &str, status: &str| {
+        until(&format!("{part} is {status}"), || {
+            task(part)["status"] == status
+        });
+    };
+    world.write("go-fails", "");
+    until_status("fails", "failed");
+    told.lock().unwrap().stop = task("stops")["id"].as_str().map(str::to_owned);
+    assert_eq!(world.run(&["prompt", "Stop that one."]).code, Some(0));
+    until_status("stops", "cancelled");
+    served.crash();
+
+    let served = world.serve(&[]);
+    world.write("go-finishes", "");
+    until_status("finishes", "completed");
+    let report = world.run(&["run", "Now report.", "--agent", "main"]);
+    let words = "REPORT fails: failed, finishes: done, stops: stopped";
+    assert!(report.answer().contains(words), "{report:?}");
+
+    // Only the worktree with changes is kept.
+    let left = || {
+        let listed = ask(&world, &["worktree", "list"]);
+        listed["worktrees"].as_array().unwrap().clone()
+    };
+    until("the worktrees without changes are gone", || {
+        left().len() == 1
+    });
+    let kept = &left()[0];
+    let root = Path::new(kept["path"].as_str().unwrap());
+    assert_eq!(
+        std::fs::read_to_string(root.join("made.txt")).unwrap(),
+        "made\n"
+    );
+    let shown = ask(
+        &world,
+        &["task", "show", task("finishes")["id"].as_str().unwrap()],
+    );
+    assert_eq!(
+        shown["child_supervision"]["cleanup_status"], "retained",
+        "{shown}"
+    );
+    assert_eq!(served.terminate().0, Some(0));
 }

@@ -42,6 +42,9 @@ pub struct ShownPrompt {
     pub prompt_tokens: u64,
     pub prompt_cache_key: String,
     pub context_fingerprint: String,
+    /// Changes of the agent's work that the prompt could show.
+    #[serde(default)]
+    pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had.
     #[serde(default)]
     pub compression_epoch: u64,
@@ -98,4 +101,17 @@ pub struct RoundCache {
     pub cached_tokens: u64,
     /// From 0 to 1. Absent if the provider reported no input.
     pub cached_share: Option<f64>,
+    /// What the provider's servers left out of the request. Absent if the request did not allow it.
+    #[serde(default)]
+    pub context_management: Option<ReducedContext>,
+}
+
+/// Old context that a provider's servers left out of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct ReducedContext {
+    pub cleared_tool_uses: u64,
+    pub cleared_input_tokens: u64,
+    /// Encrypted items that the server made of older ones.
+    pub compactions: u64,
 }

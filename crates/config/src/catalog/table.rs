@@ -57,6 +57,26 @@ pub struct Price {
 pub struct UsdPerMillion(u64);
 
 impl UsdPerMillion {
+    /// Reads dollars as a decimal number with at most six decimals.
+    ///
+    /// # Errors
+    /// When the text is no such number, or the price is zero or too high.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let refuse = || format!("{text:?} is not a price; write dollars such as 2.50");
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+        if whole.is_empty() || part.len() > 6 || !is_number(whole) || !is_number(part) {
+            return Err(refuse());
+        }
+        let whole: u64 = whole.parse().map_err(|_| refuse())?;
+        let part: u64 = format!("{part:0<6}").parse().map_err(|_| refuse())?;
+        let micros = whole
+            .checked_mul(1_000_000)
+            .and_then(|micros| micros.checked_add(part));
+        let in_range = micros.filter(|micros| (1..1_000_000_000_000).contains(micros));
+        in_range.map(Self).ok_or_else(refuse)
+    }
+
     /// In millionths of a dollar.
     #[must_use]
     pub const fn micros(self) -> u64 {

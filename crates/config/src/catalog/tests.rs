@@ -295,3 +295,46 @@ fn the_gpt_5_family_and_codex_models_take_free_text_and_the_settings_win() {
         "only figures have a source"
     );
 }
+
+#[test]
+fn prices_are_read_exactly_or_refused() {
+    let read = |text: &str| UsdPerMillion::parse(text).map(UsdPerMillion::micros).ok();
+    assert_eq!(read("2.50"), Some(2_500_000));
+    assert_eq!(read("0.000001"), Some(1));
+    for bad in [
+        "0",
+        "-1",
+        "",
+        "1e3",
+        "2,50",
+        "0.0000001",
+        "99999999999999999999",
+    ] {
+        assert_eq!(read(bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn a_price_of_the_settings_replaces_the_built_in_one_as_a_whole() {
+    let set = catalog(
+        r#"
+        [models.catalog."openai/gpt-5.4"]
+        price_input = "1.00"
+        price_output = "2.00"
+        [models.catalog."mine/m"]
+        price_input = "0.10"
+        price_output = "0.20"
+        [models.catalog."mine/n"]
+        price_input = "0.10"
+        "#,
+    );
+    let input = |name: &str| set.price(&model(name)).map(|price| price.input.micros());
+    assert_eq!(input("openai/gpt-5.4"), Some(1_000_000));
+    let cached = set
+        .price(&model("openai/gpt-5.4"))
+        .and_then(|price| price.cache_read);
+    assert_eq!(cached, None, "no part of another price is left");
+    assert_eq!(input("openai/gpt-5.4-mini"), Some(750_000));
+    assert_eq!(input("mine/m"), Some(100_000));
+    assert_eq!(input("mine/n"), None, "half a price is not known");
+}

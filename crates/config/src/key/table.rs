@@ -52,6 +52,14 @@ const EVENT_BYTES: Kind = Kind::Number {
     min: 1 << 20,
     max: i64::MAX as u64,
 };
+const DELEGATION_DEPTH: Kind = Kind::Number {
+    min: 0,
+    max: limits::SPAWN_DEPTH_MAX as u64,
+};
+const BUDGET_TOKENS: Kind = Kind::Number {
+    min: 0,
+    max: 1_000_000_000_000_000,
+};
 /// A day. No answer of a model takes longer.
 const SECONDS: Kind = Kind::Number {
     min: 1,
@@ -199,6 +207,26 @@ pub const KEYS: &[Key] = &[
         "models.catalog.<provider/model>.thinking_tokens",
         THINKING_TOKENS,
         "Switches thinking on and limits it to this many tokens for each answer, at least 1024 (`anthropic_messages` only). 1024 tokens of the model's output limit are kept for the answer; a number above the rest is cut to it. Off unless it is set.",
+    ),
+    key(
+        "models.catalog.<provider/model>.price_input",
+        Kind::Text,
+        "US dollars for a million input tokens, such as `\"2.50\"`. With `price_output` it replaces the built-in price; without a price the cost of the model is unknown.",
+    ),
+    key(
+        "models.catalog.<provider/model>.price_output",
+        Kind::Text,
+        "US dollars for a million output tokens.",
+    ),
+    key(
+        "models.catalog.<provider/model>.price_cache_read",
+        Kind::Text,
+        "US dollars for a million input tokens that the provider reads from its cache. Default: `price_input`.",
+    ),
+    key(
+        "models.catalog.<provider/model>.price_cache_write",
+        Kind::Text,
+        "US dollars for a million input tokens that the provider writes to its cache. Default: `price_input`.",
     ),
     with_default(
         "runtime.max_output_tokens",
@@ -514,6 +542,28 @@ pub const KEYS: &[Key] = &[
         SCREENS,
         "auto",
         "Whether `holon tui` has a screen of its own, which is gone when it is closed. `auto` means yes, apart from terminals in which scrolling back needs the normal screen (Zellij).",
+    ),
+    with_default(
+        "delegation.max_depth",
+        DELEGATION_DEPTH,
+        "1",
+        "Most agents above one that `SpawnAgent` makes: 1 lets an agent make children that make none, 0 none at all.",
+    ),
+    with_default(
+        "budgets.time_zone",
+        Kind::Text,
+        "UTC",
+        "Time zone in which the days of usage and budgets begin, such as `Europe/Berlin`.",
+    ),
+    key(
+        "budgets.agent_day_tokens",
+        BUDGET_TOKENS,
+        "Tokens that each agent may use in a day, unless `holon budget set --agent ID --day` says otherwise. No limit unless it is set.",
+    ),
+    key(
+        "budgets.host_day_tokens",
+        BUDGET_TOKENS,
+        "Tokens that all agents may use together in a day, unless `holon budget set --host --day` says otherwise. No limit unless it is set.",
     ),
     with_default(
         "retention.event_budget_bytes",

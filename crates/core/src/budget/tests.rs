@@ -128,7 +128,7 @@ fn money_is_limited_by_the_price_and_not_at_all_without_one() {
     let verdict = reserve(&[money(33_000, 0)], call(1_000, 32_000), true, Some(&PRICE));
     let reserved = BudgetVerdict::Reserved {
         estimate: call(1_000, 2_000),
-        micro_usd: 33_000,
+        micro_usd: Some(33_000),
     };
     assert_eq!(verdict, reserved);
     let found = refusal(reserve(

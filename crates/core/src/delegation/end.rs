@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::input::Reply;
 use crate::lifecycle;
 use crate::rejection::Rejection;
+use crate::task;
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::ActionRequired;
 use holon_domain::closure::ClosureOutcome;
@@ -12,7 +13,7 @@ use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SupervisedChildTaskMonitorReattached};
 use holon_domain::send::{AgentSend, ChildEnd};
 use holon_domain::task::TaskRecord;
-use holon_domain::turn::OpenTurn;
+use holon_domain::turn::{OpenTurn, TerminalKind};
 use holon_domain::{AgentId, TaskId, limits, text};
 
 /// Ends a child that is done: its parent's task is closed and the child archived, in the commit that ends its turn.
@@ -148,14 +149,15 @@ pub(crate) fn handle_attached(
         let named = task.child().map(|named| &named.child_agent_id);
         named == Some(child) && !task.is_over()
     };
-    let open = draft.task(task_id).filter(is_of_child).is_some();
+    let open = draft.task(task_id).filter(is_of_child);
     if draft.is_incomplete() {
         return Reply::Unchanged;
     }
-    if !open {
+    let Some(task) = open else {
         draft.send(child.clone(), AgentSend::Stop);
         return Reply::Unchanged;
-    }
+    };
+    task::resume_child(draft, task, "its child goes on");
     if after_restart {
         draft.event(Event::SupervisedChildTaskMonitorReattached(
             SupervisedChildTaskMonitorReattached {
@@ -165,6 +167,30 @@ pub(crate) fn handle_attached(
         ));
     }
     Reply::Unchanged
+}
+
+/// Ends the tasks of children that ended while the agent could not be told, because its rows could not be read.
+pub(crate) fn hear_missed_ends(draft: &mut Draft<'_>) {
+    for task in draft.active_tasks() {
+        let Some(own) = task.child() else {
+            continue;
+        };
+        let Some(facts) = draft.child(&own.child_agent_id) else {
+            continue;
+        };
+        if facts.agent.archived_at.is_none() {
+            continue;
+        }
+        let last = facts.agent.last_turn.as_ref();
+        let end = ChildEnd {
+            completed: last.is_some_and(|last| last.kind == TerminalKind::Completed),
+            summary: facts
+                .last_result_brief
+                .unwrap_or_else(|| "it has ended, and its report was lost".to_owned()),
+        };
+        // The task is open, so nothing is refused.
+        drop(task::handle_child_end(draft, &task.id, &end));
+    }
 }
 
 /// Stops the child of a task, with everything below it.

@@ -156,6 +156,7 @@ fn order_of(
         parent_agent_id: parent.identity.agent_id.clone(),
         task_id: TaskId::of_call(&call.id),
         delegation_id: DelegationId::of_call(&call.id),
+        worktree: selected.and_then(|selected| selected.worktree.clone()),
     });
     let (workspace, worktree_session) = match selected {
         Some(selected) => (selected.entry.clone(), selected.worktree.clone()),
@@ -328,6 +329,7 @@ pub(crate) fn handle_followup_verdict(
     match verdict {
         Verdict::Accepted { .. } => {
             turn.note_bound_progress();
+            let task = task::resume_child(draft, task, "written to by its parent");
             let bytes = words.len() as u64;
             draft.event(Event::TaskInputDelivered(TaskInputDelivered {
                 task_id: task.id.clone(),

@@ -150,13 +150,10 @@ impl Draft<'_> {
         let root = budget_root(identity);
         let item = turn.work_item_id.as_ref();
         let mut found = Vec::new();
-        for budget in self.host.budgets.iter() {
-            if !budget.key.scope.covers(&identity.agent_id, root, item) {
-                continue;
-            }
+        for budget in self.host.budgets_of(&identity.agent_id, root, item) {
             match self.meters.get(&budget.key) {
                 Some(Some(meter)) => found.push(BudgetStanding {
-                    budget: budget.clone(),
+                    budget,
                     meter: *meter,
                 }),
                 // The budget was cleared a moment ago.

@@ -6,7 +6,7 @@ use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
-use holon_domain::provider::{AskedServer, LearnedLimits};
+use holon_domain::provider::{AskedServer, ContextReduction, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
@@ -81,6 +81,8 @@ pub struct RoundAnswer {
     /// Reason for which the model ended the answer: finished, calls to run, or cut off by the output limit.
     pub stop_reason: StopReason,
     pub usage: TokenUsage,
+    /// What the provider's servers left out of the request; `None` if it did not allow that.
+    pub context_management: Option<ContextReduction>,
     /// Queued messages that the request contained. The commit of the answer consumes them.
     pub interjected: Vec<QueueEntry>,
     /// Operator messages that are too long to join this turn. They stay queued and get turns of their own.

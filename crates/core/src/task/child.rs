@@ -1,6 +1,6 @@
 //! Tasks that stand for child agents. They hold no effect: the child's own decision sends its end.
 
-use super::{close, create, result};
+use super::{close, create, result, status_event};
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::rejection::Rejection;
@@ -57,6 +57,24 @@ pub(crate) fn begin_child(
         operator_inputs: 0,
     };
     create(draft, task);
+}
+
+/// Returns an interrupted task to running, because its child was heard or written to again. The row of an interrupted
+/// task is not counted among the active ones.
+pub(crate) fn resume_child(
+    draft: &mut Draft<'_>,
+    mut task: TaskRecord,
+    reason: &str,
+) -> TaskRecord {
+    if task.status != TaskStatus::Interrupted {
+        return task;
+    }
+    task.status = TaskStatus::Running;
+    task.updated_at = draft.now;
+    task.end = None;
+    draft.event(status_event(&task, TaskStatus::Interrupted, reason));
+    draft.begin_task(task.clone());
+    task
 }
 
 /// Ends the task of a child that was not made after all. The call that asked for it tells the model.

@@ -15,7 +15,7 @@ use holon_domain::budget::{CallTerms, Reservation};
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::limits;
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ModelPrice, ModelRef};
 use holon_domain::turn::{OpenTurn, Phase};
 use holon_domain::usage::{CallEstimate, budget_root};
 
@@ -36,9 +36,8 @@ fn reserve(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<BudgetRefusal> 
     if standings.is_empty() {
         return None;
     }
-    let models = &draft.host.models;
-    let price = turn.model.as_ref().and_then(|model| models.price_of(model));
-    match budget::reserve(&standings, guess, measured.is_some(), price) {
+    let price = price_of(draft, turn);
+    match budget::reserve(&standings, guess, measured.is_some(), price.as_ref()) {
         BudgetVerdict::Reserved {
             estimate,
             micro_usd,
@@ -66,6 +65,13 @@ fn reserve(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<BudgetRefusal> 
     }
 }
 
+/// Returns the price of the turn's model; `None` if it is not known.
+fn price_of(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ModelPrice> {
+    let models = &draft.host.models;
+    let price = turn.model.as_ref().and_then(|model| models.price_of(model));
+    price.copied()
+}
+
 /// Handles the measured size of a request that was not sent: reserves that much, or suspends the turn.
 pub(crate) fn handle_measured(
     draft: &mut Draft<'_>,
@@ -86,6 +92,7 @@ pub(crate) fn handle_measured(
 }
 
 fn open_call(draft: &mut Draft<'_>, mut turn: OpenTurn) {
+    turn.call_price = price_of(draft, &turn);
     let effect = draft.open_effect(Effect::CallModel {
         turn_index: turn.turn_index,
         attempt: current_try(&turn),

@@ -12,7 +12,7 @@ use holon_domain::event::{Event, TurnSuspended};
 use holon_domain::limits;
 use holon_domain::timer::{DueAction, DueTime};
 use holon_domain::turn::{OpenTurn, Phase, SuspensionPause, SuspensionReason, TerminalReason};
-use holon_domain::usage::{MicroUsd, next_midnight};
+use holon_domain::usage::{MicroUsd, next_midnight, spell_cost};
 
 /// Returns true if the open turn waits for a budget.
 pub(crate) fn is_suspended_by_budget(draft: &Draft<'_>) -> bool {
@@ -143,7 +143,8 @@ fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
         RefusalCause::PriceUnknown => {
             let model = turn.model_ref();
             format!(
-                "the price of {model} is not known: choose another model, or limit tokens instead: holon budget clear {options}"
+                "the price of {model} is not known: set models.catalog.\"{model}\".price_input and price_output, choose another \
+                 model, or limit tokens instead: holon budget clear {options}"
             )
         }
     }
@@ -151,5 +152,5 @@ fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
 
 /// Spells an amount in dollars.
 fn dollars(amount: MicroUsd) -> String {
-    format!("{}.{:06}", amount / 1_000_000, amount % 1_000_000)
+    spell_cost(Some(amount))
 }

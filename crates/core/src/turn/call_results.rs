@@ -64,6 +64,7 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
+        | HostAction::Memory(_)
         // A worktree that was made has a record and stays for a clean-up.
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)

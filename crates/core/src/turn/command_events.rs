@@ -35,6 +35,7 @@ pub(super) fn record_commands(
         | HostAction::TaskOutput(_)
         | HostAction::WritePlan
         | HostAction::WorkQuery(_)
+        | HostAction::Memory(_)
         | HostAction::UseWorkspace(_)
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)

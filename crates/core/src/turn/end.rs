@@ -142,6 +142,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         acknowledges: Vec::new(),
         action_required: asks,
         related_task_id: turn.task_id.clone(),
+        spending: turn.brief_spending(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),

@@ -205,6 +205,7 @@ fn write(
         acknowledges: acknowledges.clone(),
         action_required,
         related_task_id: turn.task_id.clone(),
+        spending: turn.brief_spending(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),

@@ -52,7 +52,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     note_size(&mut turn, answer.request_tokens);
     set_apart(draft, &mut turn, &answer.apart);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
-    let tries = close_tries(draft, &mut turn, answer.timing);
+    let tries = close_tries(draft, &mut turn, answer);
     add_usage(draft, &mut turn, answer);
     emit_round(draft, &turn, answer, &tries);
     let entry = draft.log(
@@ -375,6 +375,8 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         token_usage: answer.usage,
         prompt_cache_key: answer.frame.prompt_cache_key.clone(),
         context_fingerprint: answer.frame.context_fingerprint.clone(),
+        working_memory_revision: answer.frame.working_memory_revision,
+        compression_epoch: answer.frame.compression_epoch,
         tries: tries.clone(),
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),

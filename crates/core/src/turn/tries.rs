@@ -2,7 +2,7 @@
 
 use crate::attempt::{Disposition, MAX_ATTEMPTS};
 use crate::draft::Draft;
-use crate::input::RoundTiming;
+use crate::input::{RoundAnswer, RoundTiming};
 use crate::planted::{Fault, is_planted};
 use holon_domain::attempt::{
     AttemptDisposition, AttemptOutcome, AttemptRecord, RoundAttempts, StoredWord, count_attempts,
@@ -20,7 +20,7 @@ pub(super) fn current_try(turn: &OpenTurn) -> u32 {
 pub(super) fn close_tries(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
-    timing: RoundTiming,
+    answer: &RoundAnswer,
 ) -> RoundAttempts {
     let failed = draft.attempts();
     if turn.failed_attempts > 0 {
@@ -30,10 +30,11 @@ pub(super) fn close_tries(
     RoundAttempts {
         model_ref: turn.model_ref(),
         requested_model_ref: turn.requested_model.as_ref().map(ToString::to_string),
-        started_at: timing.started_at,
-        duration_ms: timing.provider_ms,
+        started_at: answer.timing.started_at,
+        duration_ms: answer.timing.provider_ms,
         max_attempts: MAX_ATTEMPTS,
         failed,
+        context_management: answer.context_management,
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn adopt_report(draft: &mut Draft<'_>, turn: &mut OpenTurn, round: &C
         acknowledges: Vec::new(),
         action_required: None,
         related_task_id: turn.task_id.clone(),
+        spending: turn.brief_spending(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),

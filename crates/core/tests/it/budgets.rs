@@ -8,6 +8,7 @@ use holon_domain::brief::ActionCode;
 use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms};
 use holon_domain::event::{Event, SuspensionEnd};
 use holon_domain::message::Priority;
+use holon_domain::model::ModelPrice;
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::turn::{Phase, SuspensionReason};
 use holon_domain::usage::CallEstimate;
@@ -207,4 +208,149 @@ fn a_measured_call_that_was_never_sent_costs_nothing() {
         found: Vec::new(),
     });
     assert_eq!(spent(&world), 0);
+}
+
+#[test]
+fn the_limit_of_the_settings_holds_for_each_agent_until_a_budget_replaces_it() {
+    let mut world = states::idle();
+    world.host.budget_defaults.agent_day_tokens = Some(5_000);
+    world
+        .meters
+        .insert(key(BudgetPeriod::Day), BudgetMeter::default());
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    measure(&mut world, 6_000, 32_000);
+    assert!(is_suspended(&world));
+    limit(&mut world, BudgetPeriod::Day, 50_000);
+    world.send(Input::BudgetChanged);
+    assert_eq!(ends(&world), [SuspensionEnd::BudgetChanged]);
+    assert!(!is_suspended(&world));
+}
+
+#[test]
+fn a_model_whose_price_is_not_known_any_more_does_not_pass_a_money_limit() {
+    let mut world = states::idle();
+    limit(&mut world, BudgetPeriod::Total, 0);
+    let mut budgets = world.host.budgets.to_vec();
+    budgets[0].limit_tokens = None;
+    budgets[0].limit_micro_usd = Some(5_000_000);
+    world.host.budgets = budgets.into();
+    let price = ModelPrice {
+        input_per_million: 3_000_000,
+        cached_input_per_million: None,
+        cache_write_per_million: None,
+        output_per_million: 15_000_000,
+    };
+    let model = "scripted/default".to_owned();
+    world.host.models.prices.insert(model.clone(), price);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert_eq!(world.agent.totals.spending.known_cost, 60);
+    let told = world.briefs.last().and_then(|brief| brief.spending);
+    assert_eq!(
+        told.map(|spent| (spent.tokens, spent.known_cost)),
+        Some((12, 60))
+    );
+
+    world.host.models.prices.remove(&model);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert!(is_suspended(&world), "no call is made at an unknown price");
+    let asks = world
+        .briefs
+        .last()
+        .and_then(|brief| brief.action_required.as_ref());
+    let next_step = &asks.expect("an action").next_step;
+    assert!(next_step.contains("price_input"), "{next_step}");
+    world.host.models.prices.insert(model, price);
+    drop(world.send(Input::ModelsChanged));
+    assert!(!is_suspended(&world));
+}
+
+fn price(input_per_million: u64, output_per_million: u64) -> ModelPrice {
+    ModelPrice {
+        input_per_million,
+        cached_input_per_million: None,
+        cache_write_per_million: None,
+        output_per_million,
+    }
+}
+
+#[test]
+fn a_call_costs_what_its_model_cost_when_it_was_made() {
+    let model = "scripted/default".to_owned();
+    let mut world = states::idle();
+    world
+        .host
+        .models
+        .prices
+        .insert(model.clone(), price(1_000_000, 1_000_000));
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    // The price rises while the model works, and is then forgotten.
+    world
+        .host
+        .models
+        .prices
+        .insert(model.clone(), price(9_000_000, 9_000_000));
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    let costs = |world: &World| -> Vec<Option<u64>> {
+        world.charges.iter().map(|charge| charge.cost).collect()
+    };
+    assert_eq!(costs(&world), [Some(12)]);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.host.models.prices.remove(&model);
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert_eq!(costs(&world), [Some(12), Some(108)]);
+    // A price that becomes known later does not make a call cheap that was made without one.
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    world.host.models.prices.insert(model, price(1, 1));
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    assert_eq!(costs(&world), [Some(12), Some(108), None]);
+    let spent = world.agent.totals.spending;
+    assert_eq!((spent.known_cost, spent.unpriced_calls), (120, 1));
+}
+
+#[test]
+fn a_call_that_a_crash_loses_costs_what_it_did_when_it_was_made() {
+    let model = "scripted/default".to_owned();
+    let mut world = prompted(1_000_000);
+    measure(&mut world, 9_000, 2_000);
+    assert_eq!(world.charges, []);
+    world
+        .host
+        .models
+        .prices
+        .insert(model, price(1_000_000, 1_000_000));
+    world.send(Input::Recover {
+        exit: PreviousExit::Unclean,
+        proven: None,
+        found: Vec::new(),
+    });
+    let lost = world.charges.first().expect("the lost call is charged");
+    assert_eq!((lost.estimated, lost.cost), (true, None));
+}
+
+#[test]
+fn the_budget_of_a_day_ends_at_midnight_of_its_zone_also_on_a_day_of_another_length() {
+    // In Berlin the clock goes from 2:00 to 3:00 on this night, so the day has 23 hours.
+    for (now, midnight) in [
+        ("2026-03-28T23:30:00.000Z", "2026-03-29T22:00:00.000Z"),
+        ("2026-10-24T22:30:00.000Z", "2026-10-25T23:00:00.000Z"),
+        ("2026-06-30T22:30:00.000Z", "2026-07-01T22:00:00.000Z"),
+    ] {
+        let at = |text: &str| -> holon_domain::Timestamp {
+            serde_json::from_value(serde_json::json!(text)).expect("a time")
+        };
+        let mut world = states::idle();
+        world.now = at(now);
+        world.host.zone = "Europe/Berlin".to_owned();
+        limit(&mut world, BudgetPeriod::Day, 5_000);
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        measure(&mut world, 6_000, 32_000);
+        assert!(is_suspended(&world), "{now}");
+        let (_, (time, _)) = world.due.iter().next().expect("midnight is due");
+        assert_eq!(time.at(), at(midnight), "{now}");
+    }
 }

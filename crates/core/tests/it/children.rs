@@ -3,12 +3,15 @@
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
-use holon_core::{Input, Rejection, Reply};
+use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Lifecycle, Visibility};
 use holon_domain::authority::AuthorityClass;
-use holon_domain::delegation::{ParentMessage, Supervision};
+use holon_domain::delegation::{ParentMessage, Supervision, WorktreeEnd};
+use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::event::Event;
 use holon_domain::message::Priority;
 use holon_domain::send::AgentSend;
+use holon_domain::workspace::WorktreeSession;
 use holon_domain::{AgentId, DelegationId, MessageId, TaskId};
 
 fn parent() -> AgentId {
@@ -34,6 +37,7 @@ fn working() -> World {
         parent_agent_id: parent(),
         task_id: task_id(),
         delegation_id: DelegationId::from_stored("dlg_1"),
+        worktree: None,
     });
     world.send(followup(&parent()));
     world.sends.clear();
@@ -121,4 +125,77 @@ fn a_stop_by_its_supervisor_archives_a_child_without_a_report() {
     let again = world.send(Input::Received(AgentSend::Stop)).reply;
     assert_eq!(again, Ok(Reply::Unchanged));
     assert_eq!(ends(&world), []);
+}
+
+/// Gives the child a worktree that was made for it and that it has left since.
+fn in_worktree(mut world: World) -> World {
+    let supervision = world.agent.settings.supervision.as_mut();
+    supervision.expect("a child").worktree = Some(WorktreeSession {
+        original_working_directory: "/w/project".to_owned(),
+        original_branch: "main".to_owned(),
+        worktree_path: "/w/child-1".to_owned(),
+        worktree_branch: "holon/child-1".to_owned(),
+        base_commit: "f".repeat(40),
+    });
+    world
+}
+
+/// Returns the stamps of the effects that remove a worktree.
+fn cleanups(world: &World) -> Vec<Stamp> {
+    let is_one = |open: &&EffectRecord| matches!(open.effect, Effect::CleanWorktree { .. });
+    let open = world.effects.values().filter(is_one);
+    open.map(Stamp::of).collect()
+}
+
+fn cleaned(stamp: Stamp, end: WorktreeEnd) -> Input {
+    Input::WorktreeCleaned { stamp, end }
+}
+
+#[test]
+fn the_worktree_of_an_ended_child_is_looked_at_once_and_kept_if_it_holds_work() {
+    for end in [
+        WorktreeEnd::Removed,
+        WorktreeEnd::Kept {
+            reasons: vec!["tracked files have changes (2)".to_owned()],
+        },
+    ] {
+        let mut world = in_worktree(working());
+        assert_eq!(cleanups(&world), []);
+        world.send(ModelAnswer::words("done").to(&world));
+        let open = cleanups(&world);
+        assert_eq!(open.len(), 1);
+        // A restart repeats it, and the outcome of before is stale.
+        world.recover(false);
+        let again = cleanups(&world);
+        assert_eq!(again.len(), 1);
+        world.send(cleaned(open[0], WorktreeEnd::Removed));
+        assert_eq!(cleanups(&world), again);
+        world.send(cleaned(again[0], end.clone()));
+        assert_eq!(cleanups(&world), []);
+        assert_eq!(world.agent.worktree_end.as_ref(), Some(&end));
+        let kinds: Vec<&str> = world.events.iter().map(Event::kind).collect();
+        let expected = match end {
+            WorktreeEnd::Removed => "worktree_auto_cleaned_up",
+            WorktreeEnd::Kept { .. } => "worktree_retained_for_review",
+        };
+        assert!(kinds.contains(&expected), "{kinds:?}");
+        world.recover(false);
+        assert_eq!(cleanups(&world), [], "it is not looked at again");
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn the_worktree_of_a_removed_child_goes_before_its_home() {
+    let mut world = in_worktree(working());
+    drop(world.send(Input::Received(AgentSend::Remove)));
+    let open = cleanups(&world);
+    assert_eq!(open.len(), 1);
+    let removes = |world: &World| {
+        let mut open = world.effects.values();
+        open.any(|open| open.effect == Effect::RemoveHome)
+    };
+    assert!(!removes(&world));
+    world.send(cleaned(open[0], WorktreeEnd::Removed));
+    assert!(removes(&world));
 }

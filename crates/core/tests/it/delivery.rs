@@ -7,13 +7,14 @@ use crate::world::World;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::delegation::{ChildFacts, ChildTask};
 use holon_domain::intent::Intent;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
 use holon_domain::send::{AgentSend, ChildEnd, SendId, Verdict};
-use holon_domain::task::{TaskKind, TaskStatus};
+use holon_domain::task::{TaskKind, TaskRecoverySpec, TaskStatus, WorkspaceMode};
 use holon_domain::turn::Phase;
-use holon_domain::{AgentId, TaskId};
+use holon_domain::{AgentId, DelegationId, TaskId};
 
 fn bob() -> AgentId {
     AgentId::parse("bob").expect("a good name")
@@ -215,6 +216,93 @@ fn an_interrupted_child_can_still_come_to_its_end() {
     assert_eq!(world.violations(), []);
     let again = world.send(child_ended(&id, true)).reply;
     assert_eq!(again, Err(Rejection::NoSuchTask));
+}
+
+/// Lets the first task name its child, as rows of this build do.
+fn naming_child(mut world: World, child: &AgentId) -> World {
+    world.tasks[0].recovery = Some(TaskRecoverySpec::ChildAgentTask {
+        summary: "count".to_owned(),
+        prompt: "count".to_owned(),
+        trust: AuthorityClass::OperatorInstruction.into(),
+        workspace_mode: WorkspaceMode::Inherit,
+        child: Some(Box::new(ChildTask {
+            child_agent_id: child.clone(),
+            delegation_id: DelegationId::from_stored("dlg_1"),
+            worktree: None,
+        })),
+    });
+    world
+}
+
+#[test]
+fn an_agent_that_could_not_be_told_of_the_end_of_its_child_finds_it_when_it_recovers() {
+    let child = AgentId::parse("helper").expect("a good name");
+    for archived in [false, true] {
+        let (world, _) = with_child();
+        let mut world = naming_child(world, &child);
+        let mut agent = states::idle().agent;
+        agent.archived_at = archived.then_some(world.now);
+        let facts = ChildFacts {
+            agent,
+            pending: 0,
+            task: None,
+            objective: None,
+            last_progress_brief: None,
+            last_result_brief: Some("there are seven".to_owned()),
+        };
+        world.children.insert(child.clone(), facts);
+        world.recover(false);
+        assert_eq!(world.tasks[0].is_over(), archived);
+        assert_eq!(world.agent.open_turn.is_some(), archived);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn an_interrupted_child_that_is_heard_of_or_written_to_runs_again() {
+    let child = AgentId::parse("helper").expect("a good name");
+    let attached = |id: &TaskId| {
+        Input::Received(AgentSend::ChildAttached {
+            child: child.clone(),
+            task_id: id.clone(),
+            after_restart: true,
+        })
+    };
+    let prepared = || {
+        let (world, id) = with_interrupted_child();
+        (naming_child(world, &child), id)
+    };
+    let runs = |world: &World| {
+        assert_eq!(world.tasks[0].status, TaskStatus::Running);
+        assert_eq!(world.agent.active_tasks, 1);
+        assert_eq!(world.violations(), []);
+    };
+    let (mut world, id) = prepared();
+    for _ in 0..2 {
+        drop(world.send(attached(&id)));
+        runs(&world);
+    }
+    assert_eq!(world.sends, [], "no stop is sent");
+    drop(world.send(child_ended(&id, true)));
+    assert_eq!(world.tasks[0].status, TaskStatus::Completed);
+    assert_eq!(world.agent.active_tasks, 0);
+
+    let (mut world, id) = prepared();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let input = commands::task_input(&id);
+    world.send(ModelAnswer::calls(vec![input]).to(&world));
+    let sent = world.sends.iter().find_map(|(to, sent)| match sent {
+        AgentSend::Followup { send, .. } => Some((to.clone(), *send)),
+        _ => None,
+    });
+    let (to, send) = sent.expect("a follow-up");
+    assert_eq!(to, child);
+    let accepted = Verdict::Accepted { message_id: None };
+    world.send(Input::Received(AgentSend::Verdict {
+        send,
+        verdict: accepted,
+    }));
+    runs(&world);
 }
 
 #[test]

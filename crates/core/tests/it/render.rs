@@ -231,6 +231,7 @@ fn effect_text(effect: &Effect, world: &World) -> String {
         Effect::PrepareHome
         | Effect::RunTool { .. }
         | Effect::FinishPatch { .. }
+        | Effect::CleanWorktree { .. }
         | Effect::SubmitDelivery { .. }
         | Effect::RemoveHome
         | Effect::Deliver { .. } => effect.name().to_owned(),

@@ -9,7 +9,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::limits;
 use holon_domain::queue::QueueStatus;
-use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::usage::UsageCharge;
 
 impl World {
@@ -233,9 +233,11 @@ impl World {
     fn write_task(&mut self, task: &TaskRecord) {
         let id = &task.id;
         let over = task.status.is_terminal();
+        // A child sends its own end.
+        let is_child = task.kind == TaskKind::ChildAgentTask;
         assert_eq!(
             task.effect.is_none(),
-            over,
+            over || is_child,
             "task {id} is followed to its end"
         );
         assert_eq!(task.end.is_some(), over, "task {id} ends with its end");
@@ -246,7 +248,11 @@ impl World {
         };
         assert!(!known.is_over(), "task {id} was over");
         let (from, to) = (known.status, task.status);
-        assert!(rank(from) <= rank(to), "task {id} moves {from:?} > {to:?}");
+        let is_taken_up = is_child && from == TaskStatus::Interrupted;
+        assert!(
+            is_taken_up || rank(from) <= rank(to),
+            "task {id} moves {from:?} > {to:?}"
+        );
         known.clone_from(task);
     }
 }

@@ -62,7 +62,7 @@ fn an_answer_is_charged_with_what_its_provider_reported() {
 
 #[test]
 fn a_known_price_makes_the_cost_of_a_charge() {
-    let mut world = asked();
+    let mut world = states::idle();
     let price = ModelPrice {
         input_per_million: 3_000_000,
         cached_input_per_million: None,
@@ -71,6 +71,7 @@ fn a_known_price_makes_the_cost_of_a_charge() {
     };
     let prices = &mut world.host.models.prices;
     prices.insert("scripted/default".to_owned(), price);
+    world.send(make::admit(make::prompt(Priority::Normal)));
     let answer = ModelAnswer::words("done").to(&world);
     world.send(answer);
     assert_eq!(world.charges[0].cost, Some(30 + 30));

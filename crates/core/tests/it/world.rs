@@ -426,6 +426,7 @@ impl World {
                     | Effect::WatchTask { .. }
                     | Effect::StopTask { .. }
                     | Effect::FinishPatch { .. }
+                    | Effect::CleanWorktree { .. }
                     | Effect::SubmitDelivery { .. }
             )
         };

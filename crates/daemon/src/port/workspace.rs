@@ -161,6 +161,46 @@ impl WorkspaceHost for Workspaces {
             left_out: listing.left_out,
         })
     }
+
+    async fn clean_one(
+        &self,
+        users: &dyn WorktreeUsers,
+        path: &str,
+    ) -> Result<CleanVerdict, String> {
+        let listing = self
+            .off_thread(|selection| selection.worktrees.records())
+            .await?
+            .map_err(|error| error.to_string())?;
+        let found = listing
+            .records
+            .into_iter()
+            .find(|record| record.path == path);
+        let Some(record) = found else {
+            return Ok(CleanVerdict::Removed { rescue_ref: None });
+        };
+        let repository = record.workspace_anchor.clone();
+        let users = AfterTheirTurn(users);
+        let cleaned = self.clean_repository(&repository, vec![record], &users);
+        let view = cleaned.await?.into_iter().next();
+        view.map(|view| view.verdict)
+            .ok_or_else(|| "the worktree was not looked at".to_owned())
+    }
+}
+
+/// Users of directories without the right of an agent to a worktree that its turn is about to enter: the child for which
+/// this one was made has come and gone.
+#[derive(Debug)]
+struct AfterTheirTurn<'a>(&'a dyn WorktreeUsers);
+
+#[async_trait]
+impl WorktreeUsers for AfterTheirTurn<'_> {
+    async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
+        let mut users = self.0.list().await?;
+        for user in &mut users {
+            user.in_turn = false;
+        }
+        Ok(users)
+    }
 }
 
 fn by_repository(records: Vec<WorktreeRecord>) -> BTreeMap<String, Vec<WorktreeRecord>> {

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::attempt::AttemptRecord;
 use crate::continuation::ContinuationResolution;
+use crate::delegation::WorktreeEnd;
 use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
@@ -39,6 +40,10 @@ pub(super) struct HotState {
     pub(super) deliveries: Vec<EffectId>,
     #[serde(default)]
     pub(super) patches: Vec<EffectId>,
+    #[serde(default)]
+    pub(super) cleanups: Vec<EffectId>,
+    #[serde(default)]
+    pub(super) worktree_end: Option<WorktreeEnd>,
     #[serde(default)]
     pub(super) outbox: Outbox,
     #[serde(default)]
@@ -121,6 +126,8 @@ impl AgentRecord {
             home: state.home,
             deliveries: state.deliveries,
             patches: state.patches,
+            cleanups: state.cleanups,
+            worktree_end: state.worktree_end,
             outbox: state.outbox,
             open_turn: state.open_turn,
             rest: state.rest,

@@ -10,6 +10,7 @@ use crate::timer::DueId;
 use crate::turn::TerminalReason;
 use crate::wait::WaitKind;
 use crate::work_item::WorkItemSchedulingState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The item that has the focus, as the scheduler sees it.
@@ -35,7 +36,7 @@ pub struct AgentWait {
 }
 
 /// Number of open items in each scheduling state. Completed items are not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ItemCounts {
     #[serde(skip_serializing_if = "crate::skip::is_default")]
@@ -133,6 +134,10 @@ pub struct WorkState {
     /// for its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_pause: Option<RestWake>,
+    /// Grows with every write of a work item, a wait or a timer, and with the focus: the working-memory revision of the
+    /// agent's prompts.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub revision: u64,
     /// The turn before, if it failed in a way that the agent can repair. Absent in rows of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_turn: Option<FailedTurn>,

@@ -25,9 +25,18 @@ pub struct ProviderRoundCompleted {
     pub prompt_cache_key: String,
     /// Hash of the prompt frame; two rounds with the same value had the same frame.
     pub context_fingerprint: String,
+    /// Changes of the agent's work that the request could show: those of its items, its focus, its waits and its timers.
+    /// Absent before the first one, and in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub working_memory_revision: u64,
+    /// Recaps that the agent's turns had had, including one that this request was the first to hold. Absent before the
+    /// first one, and in events of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compression_epoch: u64,
     /// Attempts of the round. Readers get the derived fields `requested_model`, `active_model`, `fallback_active`,
     /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`,
-    /// `input_tokens`, `output_tokens`, and `provider_cache_usage` where the provider reported tokens of a cache.
+    /// `input_tokens`, `output_tokens`, `provider_cache_usage` where the provider reported tokens of a cache, and
+    /// `context_management` where the request allowed its servers to leave out old context.
     pub tries: RoundAttempts,
     /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -96,6 +96,7 @@ impl Event {
             | Self::ExternalTriggerRevoked(_)
             | Self::CallbackDelivered(_)
             | Self::WebhookConfigured(_)
+            | Self::ControlRequestAdmitted(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceAttachRequested(_)
             | Self::WorkspaceExitRequested(_)
@@ -110,6 +111,8 @@ impl Event {
             | Self::WorkspaceOccupancyReleased(_)
             | Self::WorktreeEntered(_)
             | Self::WorktreeExited(_)
+            | Self::WorktreeAutoCleanedUp(_)
+            | Self::WorktreeRetainedForReview(_)
             | Self::EffectOutcomeDropped(_)
             | Self::Unknown { .. } => None,
         }

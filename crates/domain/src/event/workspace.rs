@@ -116,3 +116,21 @@ pub struct WorktreeExited {
     pub worktree_path: String,
     pub worktree_branch: String,
 }
+
+/// Worktree of an ended child that was removed. See
+/// [`Event::WorktreeAutoCleanedUp`](super::Event::WorktreeAutoCleanedUp).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorktreeAutoCleanedUp {
+    pub worktree_path: String,
+    pub worktree_branch: String,
+}
+
+/// Worktree of an ended child that is kept. See
+/// [`Event::WorktreeRetainedForReview`](super::Event::WorktreeRetainedForReview).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorktreeRetainedForReview {
+    pub worktree_path: String,
+    pub worktree_branch: String,
+    /// What speaks against a removal, in words; at most 8.
+    pub reasons: Vec<String>,
+}

@@ -108,6 +108,7 @@ pub(super) const WORDS: &[&str] = &[
     "active", "resolved", "expired", "awaiting_operator_input", "awaiting_external_change", "awaiting_task_result",
     "awaiting_timer", "stalled", "waiting_operator", "waiting_task", "waiting_external", "waiting_timer",
     "for a model", "the only queued message, priority next", "the only queued message, priority normal",
+    "working_memory_revision", "compression_epoch",
 ];
 
 /// Bounds on the length of a word, in bytes. Longer text need not be looked up.

@@ -1,10 +1,12 @@
 //! Worktrees that the runtime makes: the record on disk, the session of an agent, and the verdict of a clean-up.
 
 use crate::id::{AgentId, TaskId, WorkspaceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The worktree in which an agent works, as its status shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeSession {
     /// Directory in which the agent worked before.
     pub original_working_directory: String,
@@ -17,7 +19,7 @@ pub struct WorktreeSession {
 }
 
 /// Progress of a managed worktree. Written before the step that it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorktreeStage {
     /// Its directory is being filled. No agent has worked in it.
@@ -29,7 +31,7 @@ pub enum WorktreeStage {
 }
 
 /// Party for which a worktree was made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "owner", rename_all = "snake_case")]
 pub enum WorktreeOwner {
     /// A `UseWorkspace` call or an operator's request for this agent.
@@ -37,7 +39,7 @@ pub enum WorktreeOwner {
 }
 
 /// Record of a managed worktree. It lies beside the directory, so that every managed worktree has one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeRecord {
     pub stage: WorktreeStage,
     pub workspace_id: WorkspaceId,
@@ -76,7 +78,7 @@ pub struct WorktreeTask {
 }
 
 /// Reason for which a clean-up keeps a worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum KeepReason {
     /// Tracked files differ from the branch, or their changes are hidden from git.
@@ -126,8 +128,41 @@ pub enum KeepReason {
     },
 }
 
+impl fmt::Display for KeepReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TrackedChanges { files } => {
+                write!(f, "tracked files have changes ({files})")
+            }
+            Self::UntrackedFiles { files } => {
+                write!(f, "there are files that git does not track ({files})")
+            }
+            Self::IgnoredFiles { files, bytes } => {
+                write!(
+                    f,
+                    "there are files that git ignores ({files}, {bytes} bytes)"
+                )
+            }
+            Self::OwnCommits { tip } => {
+                write!(f, "commits that no other branch or tag holds, up to {tip}")
+            }
+            Self::Locked => f.write_str("it is locked"),
+            Self::Submodules => f.write_str("a submodule has files in it"),
+            Self::ActiveFor { agent_id } => write!(f, "agent {agent_id} works in it"),
+            Self::UsedByTask { agent_id, task_id } => {
+                write!(f, "task {task_id} of agent {agent_id} runs in it")
+            }
+            Self::UsedByProcess { pid } => write!(f, "process {pid} works in it"),
+            Self::OperationUnderWay { file } => {
+                write!(f, "an operation of git is under way ({file})")
+            }
+            Self::Mismatch { detail } | Self::Unknown { detail } => f.write_str(detail),
+        }
+    }
+}
+
 /// Fate of one managed worktree in a clean-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum CleanVerdict {
     /// It can be removed; a dry run removes nothing.
@@ -143,7 +178,7 @@ pub enum CleanVerdict {
 }
 
 /// The managed worktrees of a host, and the fate of each.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeReport {
     pub worktrees: Vec<WorktreeView>,
     /// Records that cannot be read. Their worktrees and branches are kept.
@@ -155,7 +190,7 @@ pub struct WorktreeReport {
 }
 
 /// A record of a managed worktree that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableRecord {
     /// File of the record.
     pub path: String,
@@ -164,7 +199,7 @@ pub struct UnreadableRecord {
 }
 
 /// One managed worktree as `holon worktree list` and `clean` show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeView {
     #[serde(flatten)]
     pub record: WorktreeRecord,

@@ -2,19 +2,16 @@
 
 use super::ControlHandle;
 use crate::error::Error;
-use crate::ports::WorktreeUsers;
-use async_trait::async_trait;
+use crate::shell::StoredUsers;
 use holon_core::Input;
 use holon_core::input::WorkspaceCommand;
 use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
-use holon_domain::task::TaskRecord;
 use holon_domain::workspace::{
     AttachedWorkspace, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind,
-    WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeTask,
-    WorktreeUser,
+    WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport,
 };
 use holon_domain::{AgentId, WorkspaceId, text};
-use holon_store::Readers;
+use std::sync::Arc;
 
 impl ControlHandle {
     /// Attaches the workspace of a path to an agent. Attaching it again changes nothing.
@@ -82,7 +79,7 @@ impl ControlHandle {
     /// # Errors
     /// When the agents or the worktrees cannot be listed. What was removed before stays removed.
     pub async fn clean_worktrees(&self, dry_run: bool) -> Result<WorktreeReport, Error> {
-        let users = StoredUsers(self.readers.clone());
+        let users = StoredUsers(Arc::clone(&self.shell.store));
         let cleaned = self.shell.ports.workspace.clean(&users, dry_run).await;
         cleaned.map_err(|message| Error::Workspace { message })
     }
@@ -128,54 +125,6 @@ impl ControlHandle {
         found.filter(is_shown).ok_or_else(|| Error::AgentNotFound {
             agent_id: agent_id.clone(),
         })
-    }
-}
-
-/// The agents of the store and their tasks, as users of directories.
-#[derive(Debug)]
-struct StoredUsers(Readers);
-
-#[async_trait]
-impl WorktreeUsers for StoredUsers {
-    async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
-        let read = self.0.read(|reader| {
-            let mut users = Vec::new();
-            for listed in reader.every_agent()? {
-                let agent = listed.record?;
-                let row = match agent.active_tasks {
-                    0 => None,
-                    _ => reader.agent(&listed.agent_id)?,
-                };
-                let tasks = row.map(|(no, _)| reader.active_tasks(no)).transpose()?;
-                users.push(user_of(agent, &tasks.unwrap_or_default()));
-            }
-            Ok(users)
-        });
-        read.await.map_err(|error| error.to_string())
-    }
-}
-
-fn user_of(agent: AgentRecord, tasks: &[TaskRecord]) -> WorktreeUser {
-    // An open turn may still work in a directory that an operator made it leave.
-    let turn = agent.open_turn.as_ref();
-    // A child that has ended does not come back to its worktree.
-    let ended = agent.supervision.is_some() && agent.archived_at.is_some();
-    let mut execution_roots = Vec::new();
-    if !ended {
-        execution_roots.push(agent.workspace.execution_root.clone());
-    }
-    execution_roots.extend(turn.map(|turn| turn.workspace.execution_root.clone()));
-    let task = |task: &TaskRecord| {
-        Some(WorktreeTask {
-            task_id: task.id.clone(),
-            workdir: task.command()?.workdir.clone(),
-        })
-    };
-    WorktreeUser {
-        in_turn: turn.is_some(),
-        agent_id: agent.settings.identity.agent_id,
-        execution_roots,
-        tasks: tasks.iter().filter_map(task).collect(),
     }
 }
 

@@ -4,7 +4,9 @@
 use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::limits;
-use holon_domain::provider::{LearnedLimits, LimitSource, ModelPolicy, PolicySource};
+use holon_domain::provider::{
+    ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource,
+};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::PromptCeiling;
@@ -135,17 +137,28 @@ pub(super) fn wider_window(
     (took > window).then_some(LearnedLimits::window(took, LimitSource::Answer))
 }
 
+/// An answered request, as the runtime estimated it and as its provider counted it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct CountedRequest {
+    pub(super) estimated_tokens: u64,
+    pub(super) usage: TokenUsage,
+    /// Present if the provider's servers were allowed to leave out old context. They count only what is left.
+    pub(super) reduction: Option<ContextReduction>,
+}
+
 /// Returns what an answer teaches about the model: a wider window, and the provider's count of tokens.
 pub(super) fn lesson(
     learned: LearnedLimits,
     policy: ModelPolicy,
-    request_tokens: u64,
-    usage: TokenUsage,
+    request: CountedRequest,
 ) -> Option<LearnedLimits> {
     // A count that the request cannot explain proves nothing.
-    let round = TokenRatio::of_round(request_tokens, usage)?;
-    let window = wider_window(learned, policy, usage.total_tokens);
-    let ratio = TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio);
+    let round = TokenRatio::of_round(request.estimated_tokens, request.usage)?;
+    let window = wider_window(learned, policy, request.usage.total_tokens);
+    let ratio = match request.reduction {
+        Some(_) => None,
+        None => TokenRatio::learn(learned.token_ratio, round).map(LearnedLimits::ratio),
+    };
     match (window, ratio) {
         (Some(window), Some(ratio)) => Some(window.and_then(ratio)),
         (window, ratio) => window.or(ratio),

@@ -13,7 +13,7 @@ use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
 use holon_domain::provider::{
-    LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
+    ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
 };
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::web::WebTools;
@@ -163,6 +163,7 @@ impl MessageBench {
             }],
             stop_reason: StopReason::EndTurn,
             usage: TokenUsage::new(10, 2),
+            context_management: None,
         };
         let timing = RoundTiming {
             context_build_ms: 0,
@@ -292,8 +293,12 @@ fn an_answer_beyond_the_assumed_window_widens_it_and_leaves_it_assumed() {
     let request = request_of(" word".repeat(40_000));
     let estimated = request.estimated_tokens();
     let learn = |policy, learned, input_tokens| {
-        let usage = TokenUsage::new(input_tokens, 100);
-        super::lesson(learned, policy, estimated, usage).and_then(|new| new.context_window_tokens)
+        let counted = super::CountedRequest {
+            estimated_tokens: estimated,
+            usage: TokenUsage::new(input_tokens, 100),
+            reduction: None,
+        };
+        super::lesson(learned, policy, counted).and_then(|new| new.context_window_tokens)
     };
     let none = LearnedLimits::default();
     let took = u32::try_from(estimated + 100).unwrap();
@@ -310,6 +315,33 @@ fn an_answer_beyond_the_assumed_window_widens_it_and_leaves_it_assumed() {
         ..POLICY
     };
     assert_eq!(learn(set, none, estimated), None, "the settings win");
+}
+
+#[test]
+fn a_server_that_leaves_out_context_teaches_no_count_of_tokens() {
+    let estimated = u64::from(POLICY.context_window_tokens) * 2;
+    let learn = |input_tokens, reduction| {
+        let counted = super::CountedRequest {
+            estimated_tokens: estimated,
+            usage: TokenUsage::new(input_tokens, 100),
+            reduction,
+        };
+        super::lesson(LearnedLimits::default(), POLICY, counted)
+    };
+    let cleared = Some(ContextReduction {
+        cleared_tool_uses: 9,
+        ..ContextReduction::default()
+    });
+    for reduction in [cleared, Some(ContextReduction::default())] {
+        assert_eq!(learn(estimated / 4, reduction), None, "{reduction:?}");
+        let wider = learn(estimated * 3 / 4, reduction).expect("what was counted is true");
+        assert!(wider.context_window_tokens.is_some() && wider.token_ratio.is_none());
+    }
+    let ratio = learn(estimated / 4 * 3, None).and_then(|new| new.token_ratio);
+    assert!(
+        ratio.is_some(),
+        "without it the count is that of the request"
+    );
 }
 
 #[test]

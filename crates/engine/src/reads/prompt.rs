@@ -4,7 +4,7 @@
 use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{
-    kept_frame, offered_tools, prompt_budget, tasks_running_at, to_history_item,
+    kept_frame, offered_tools, prompt_budget, shown_children, tasks_running_at, to_history_item,
 };
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
@@ -104,6 +104,7 @@ impl ReadHandle {
         &self,
         agent_id: &AgentId,
         text: String,
+        trust: Option<TrustLevel>,
     ) -> Result<DraftPrompt, Error> {
         let (facts, ask) = (self.facts.now(), Arc::clone(&self.model));
         let read = self.read_agent(agent_id, move |reader, no, agent| {
@@ -123,16 +124,21 @@ impl ReadHandle {
         let roots = self.guidance_roots(&drafted.agent);
         let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
-        let current = operator_message(agent_id, text, now);
+        let current = operator_message(agent_id, text, trust, now);
         let web = self.web.tools();
         Ok(draft(&drafted, web, &guidance, &current, now))
     }
 }
 
 /// Returns the message of an operator that is not stored. It has an id that no stored message has.
-fn operator_message(agent_id: &AgentId, text: String, now: Timestamp) -> MessageEnvelope {
+fn operator_message(
+    agent_id: &AgentId,
+    text: String,
+    trust: Option<TrustLevel>,
+    now: Timestamp,
+) -> MessageEnvelope {
     let kind = MessageKind::OperatorPrompt;
-    let authority = AuthorityClass::OperatorInstruction;
+    let authority = trust.map_or(AuthorityClass::OperatorInstruction, AuthorityClass::from);
     MessageEnvelope {
         id: MessageId::from_stored("msg_draft"),
         agent_id: agent_id.clone(),
@@ -172,6 +178,7 @@ fn draft(
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
+    let children = shown_children(&rows.children);
     let tools = offered_tools(agent.identity.profile_preset, *policy, web, None);
     let input = FrameInput {
         agent,
@@ -183,6 +190,7 @@ fn draft(
         operator: rows.operator.as_ref(),
         work: Work::Rows(&rows.work, &PlanFile::Known),
         tasks: &tasks,
+        children: &children,
         now,
         tools: &tools,
         budget_tokens: prompt_budget(*policy),
@@ -211,7 +219,12 @@ fn last_model(round: &RoundUsage) -> Option<ModelRef> {
 }
 
 fn cache_use(round: &RoundUsage) -> RoundCacheUse {
-    RoundCacheUse::new(round.turn_index, round.round, &round.usage)
+    RoundCacheUse::new(
+        round.turn_index,
+        round.round,
+        &round.usage,
+        round.context_management,
+    )
 }
 
 fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt {
@@ -240,6 +253,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         operator: rows.operator.as_ref(),
         work: Work::Kept(rows.texts.work.as_deref()),
         tasks: &tasks,
+        children: &[],
         repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,
@@ -262,6 +276,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
+        working_memory_revision: rows.frame.working_memory_revision,
         compression_epoch: agent.totals.compactions,
         turn_tokens: shown_tokens(&turn_parts),
         turn_parts,

@@ -2,7 +2,7 @@
 
 use super::ReadHandle;
 use crate::error::Error;
-use holon_domain::budget::BudgetStanding;
+use holon_domain::budget::{BudgetDefaults, BudgetStanding};
 use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums, day_in};
 
 impl ReadHandle {
@@ -27,6 +27,12 @@ impl ReadHandle {
     #[must_use]
     pub fn time_zone(&self) -> String {
         self.facts.now().zone.clone()
+    }
+
+    /// Returns the limits of the settings.
+    #[must_use]
+    pub fn budgets_of_settings(&self) -> BudgetDefaults {
+        self.facts.now().budget_defaults
     }
 
     /// Lists the budgets of the host with their meters.

@@ -14,6 +14,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::run::{RunOnceResponse, RunStatus, TextSource};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
+use holon_domain::usage::{Spending, SpendingView};
 use holon_domain::work_item::WorkItemListEntry;
 use holon_domain::{TaskId, text};
 use serde_json::{Value, json};
@@ -100,6 +101,7 @@ impl WaitingRun {
             text: format!("not answered yet, and kept in the queue: {}", self.reason),
             source: TextSource::Runtime,
             note: None,
+            usage: SpendingView::from(Spending::default()),
             tasks: Vec::new(),
             // The message is still in the queue, so the run itself tells how it stands.
             open_items: Vec::new(),
@@ -234,6 +236,10 @@ fn derive_report(
         note: brief.note.filter(|_| report.is_none()),
         // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
         text: report.unwrap_or(brief.text),
+        usage: match agent.is_one_run() {
+            true => agent.totals.spending.into(),
+            false => brief.usage.unwrap_or_else(|| Spending::default().into()),
+        },
         tasks: Vec::new(),
         open_items: Vec::new(),
     }
@@ -267,6 +273,7 @@ const fn has_more_work(agent: &AgentRecord) -> bool {
 
 /// The reported state of a run.
 struct RunReport {
+    usage: SpendingView,
     status: RunStatus,
     waiting_reason: Option<WaitingReason>,
     text: String,
@@ -300,6 +307,7 @@ fn response(
         message_count: agent.counters.messages,
         changed_files: tally.changed,
         token_usage: tally.usage,
+        usage: end.usage,
         input_tokens: tally.usage.input_tokens,
         output_tokens: tally.usage.output_tokens,
         provider_cache_usage: tally.usage.cache_usage(),

@@ -1,20 +1,27 @@
-//! Makes the files of a new agent before the agent itself: its worktree, and its home if it comes from a template.
+//! Makes the files of a new agent before the agent itself: its worktree, and its home if it comes from a template. Also
+//! removes the worktree of a child that has ended.
 //!
 //! Both are named after the call, so a repeated call finds what it made before. A call that was called off meanwhile
 //! leaves a worktree with a record, which a clean-up removes, or a marked home, which the next start removes.
 
 use super::Shell;
+use crate::ports::WorktreeUsers;
 use crate::request::HomeChoice;
 use crate::tool_outcome::{CallCleanup, ToolRunOutcome};
 use crate::tool_run::ToolRun;
+use async_trait::async_trait;
 use holon_core::delegation::{child_home, child_id};
+use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
-use holon_domain::delegation::SpawnAgent;
+use holon_domain::delegation::{SpawnAgent, WorktreeEnd};
 use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::workspace::{
-    SelectedWorkspace, UseMode, UseWorkspace, WorkspaceOrder, WorkspaceSelector,
+    CleanVerdict, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceOrder, WorkspaceSelector,
+    WorktreeUser,
 };
+use holon_store::Store;
+use std::sync::Arc;
 
 impl Shell {
     /// Makes the files of the agent that a call asks for.
@@ -29,6 +36,22 @@ impl Shell {
             },
             Err(error) => ToolRunOutcome::result(ToolEnvelope::failure(&run.call.name, error)),
         }
+    }
+
+    /// Removes the worktree of an ended child, unless it holds work.
+    pub(super) async fn clean_worktree(&self, path: &str, stamp: Stamp) -> Option<Input> {
+        let users = StoredUsers(Arc::clone(&self.store));
+        let cleaned = self.ports.workspace.clean_one(&users, path).await;
+        let end = match cleaned {
+            Ok(CleanVerdict::Removed { .. } | CleanVerdict::Removable) => WorktreeEnd::Removed,
+            Ok(CleanVerdict::Kept { reasons }) => WorktreeEnd::Kept {
+                reasons: reasons.iter().map(ToString::to_string).collect(),
+            },
+            Err(reason) => WorktreeEnd::Kept {
+                reasons: vec![reason],
+            },
+        };
+        Some(Input::WorktreeCleaned { stamp, end })
     }
 
     async fn make_child_files(
@@ -72,6 +95,18 @@ impl Shell {
             Ok(_) => Err(no_worktree("your workspace is no git repository")),
             Err(failure) => Err(no_worktree(&failure.message)),
         }
+    }
+}
+
+/// The agents of the store and their tasks, as users of directories.
+#[derive(Debug)]
+pub(crate) struct StoredUsers(pub(crate) Arc<dyn Store>);
+
+#[async_trait]
+impl WorktreeUsers for StoredUsers {
+    async fn list(&self) -> Result<Vec<WorktreeUser>, String> {
+        let read = self.0.worktree_users().await;
+        read.map_err(|error| error.to_string())
     }
 }
 

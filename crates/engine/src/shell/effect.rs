@@ -41,6 +41,9 @@ impl Shell {
             Effect::FinishPatch { call_id } => {
                 self.finish_patch(&agent_id, call_id, stamp, cancel).await
             }
+            Effect::CleanWorktree { worktree_path } => {
+                self.clean_worktree(worktree_path, stamp).await
+            }
             Effect::SubmitDelivery { route, seq } => {
                 let place = DeliveryPlace {
                     agent_id: &agent_id,
@@ -129,6 +132,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::WorktreeCleaned { stamp, .. }
         | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskStarted { stamp, .. }
         | Input::TaskEnded { stamp, .. } => Some(stamp.effect),

@@ -84,6 +84,7 @@ impl Shell {
             | Effect::RemoveHome
             | Effect::CallModel { .. }
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,
         }

@@ -331,6 +331,7 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::WorktreeCleaned { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)

@@ -68,6 +68,7 @@ impl Shell {
             HostAction::TaskOutput(query) => self.task_output(run, query.clone(), cancel).await,
             HostAction::WritePlan => Some(self.write_plan(run, cancel).await),
             HostAction::WorkQuery(query) => Some(self.work_query(run, query).await),
+            HostAction::Memory(query) => Some(self.memory_query(run, query).await),
             HostAction::UseWorkspace(request) => {
                 let order = run.workspace_order(request.clone());
                 let selected = self.ports.workspace.select(order).await;

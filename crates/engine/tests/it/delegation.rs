@@ -128,6 +128,39 @@ async fn a_child_works_on_its_task_and_its_report_is_the_result_of_its_parents_t
 }
 
 #[tokio::test]
+async fn a_parent_is_shown_what_its_children_do_and_every_round_of_a_turn_shows_the_same() {
+    let house = House::new();
+    let (host, mut asks, task) = with_child(&house, "count the files").await;
+    let wait = json!({ "reason": "which directory?", "wake_on": ["operator"] });
+    asks.child().await.answer(calls(&[("WaitFor", wait)]));
+    asks.parent().await.answer(says("I do not know"));
+    at_rest(&host, "main").await;
+    prompt(&host, "main", "how is it going?").await;
+    let asked = asks.parent().await;
+    let shown = |asked: &Asked| -> Vec<String> {
+        let blocks = asked.request.frame.context_blocks.iter();
+        let texts = blocks.map(|block| block.text.clone());
+        texts
+            .filter(|text| text.contains("Children that work for you"))
+            .collect()
+    };
+    let first = shown(&asked);
+    assert_eq!(first.len(), 1, "{first:?}");
+    for part in [
+        child_of(&task).as_str(),
+        task.id.as_str(),
+        "waits for an answer of yours",
+        "count the files",
+    ] {
+        assert!(first[0].contains(part), "{part} in {}", first[0]);
+    }
+    let input = json!({ "task_id": task.id, "input": "the one at the top" });
+    asked.answer(calls(&[("TaskInput", input)]));
+    let asked = asks.parent().await;
+    assert_eq!(shown(&asked), first, "the child works again meanwhile");
+}
+
+#[tokio::test]
 async fn a_child_whose_turn_fails_ends_its_task_as_failed() {
     let house = House::new();
     let (_host, mut asks, task) = with_child(&house, "count").await;
@@ -372,7 +405,7 @@ async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_h
 }
 
 #[tokio::test]
-async fn a_child_in_a_worktree_works_apart_and_its_worktree_is_kept_when_it_ends() {
+async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_without_changes() {
     let house = House::new();
     let worktree = json!({ "initial_message": "change it", "workspace_mode": "worktree" });
     let host = calling(&house, &[("SpawnAgent", worktree.clone())]).await;
@@ -397,13 +430,20 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_is_kept_when_it_ends
     assert_eq!(child.worktree_session.as_ref(), Some(&own));
     let main = house.record(&agent("main")).await.expect("a parent");
     assert_ne!(main.workspace.execution_root, own.worktree_path);
-    working.answer(says("changed"));
+    working.answer(says("nothing to change"));
     let asked = asks.parent().await;
+    loop {
+        let child = house.record(&child_of(&task)).await.expect("its row stays");
+        if child.worktree_end.is_some() {
+            break;
+        }
+    }
+    assert_eq!(house.workspaces.cleaned(), [own.worktree_path.clone()]);
     let status = json!({ "task_id": task.id });
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""cleanup_status":"retained""#), "{told}");
+    assert!(told.contains(r#""cleanup_status":"removed""#), "{told}");
     assert!(told.contains(&own.worktree_path), "{told}");
     drop(host);
 }

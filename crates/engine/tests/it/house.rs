@@ -161,6 +161,7 @@ impl House {
             home: self.homes.clone(),
             workspace: self.workspaces.clone(),
             outbound: self.outbound.clone(),
+            memory: Arc::new(holon_engine::ports::NoMemoryFiles),
             web: self.web.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

@@ -28,6 +28,7 @@ mod keyed_runs;
 mod keys;
 mod lifecycle;
 mod long_turns;
+mod memory;
 mod models;
 mod patches;
 mod patience;

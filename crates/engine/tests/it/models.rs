@@ -1,12 +1,13 @@
 //! Models of a running host: the fallback chain, an agent's override, changed settings, and learned limits.
 
-use crate::house::{House, agent, briefs, prompt};
+use crate::house::{House, agent, briefs, events, prompt};
 use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
+use holon_domain::event::Event;
 use holon_domain::model::{
     ModelChain, ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, ModelReply,
 };
-use holon_domain::provider::{LearnedLimits, PolicySource};
+use holon_domain::provider::{ContextReduction, LearnedLimits, PolicySource};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::web::WebTools;
 use holon_testkit::ports::{calls, failure, says};
@@ -199,4 +200,63 @@ async fn the_tokens_that_a_provider_counts_correct_the_estimate_for_its_model() 
     assert!(first.abs_diff(1_500) <= 1 && first == second, "{known:?}");
     assert!(third.abs_diff(1_400) <= 1, "{known:?}");
     assert!(third == absent && absent == absurd, "{known:?}");
+}
+
+#[tokio::test]
+async fn a_request_that_the_provider_reduced_is_recorded_and_teaches_no_count() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    prompt(&host, "main", "hello").await;
+    let asked = house.model.next().await;
+    let counted = asked.request.estimated_tokens() / 3;
+    let cleared = ContextReduction {
+        cleared_tool_uses: 4,
+        cleared_input_tokens: 2 * counted,
+        compactions: 0,
+    };
+    asked.answer(says("reduced").map(|reply| ModelReply {
+        usage: TokenUsage::new(counted, 10),
+        context_management: Some(cleared),
+        ..reply
+    }));
+    briefs(&host, "main", 1).await;
+    let status = host.reads().status(&agent("main")).await.expect("a status");
+    let policy = status.model.resolved_policy.expect("a policy");
+    assert_eq!(policy.token_ratio.per_mille(), 1_000);
+
+    let view = host.reads().prompt(&agent("main"), None).await;
+    let rounds = view.expect("a view").rounds;
+    let shown: Vec<_> = rounds
+        .iter()
+        .map(|round| round.context_management)
+        .collect();
+    assert_eq!(shown, [Some(cleared)]);
+    let events = events(&host, "main").await;
+    let told = events.iter().find_map(|event| match event {
+        Event::ProviderRoundCompleted(round) => Some(round.tries.context_management),
+        _ => None,
+    });
+    assert_eq!(told, Some(Some(cleared)));
+}
+
+#[tokio::test]
+async fn each_round_tells_the_revision_of_the_work_that_its_request_could_show() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let make = calls(&[("CreateWorkItem", json!({"objective": "split the fixtures"}))]);
+    let first = house.model.next().await;
+    let mut asked = vec![first.request.frame.cache.working_memory_revision];
+    first.answer(make);
+    let second = house.model.next().await;
+    asked.push(second.request.frame.cache.working_memory_revision);
+    second.answer(says("made"));
+    briefs(&host, "main", 1).await;
+    assert!(asked[0] < asked[1], "{asked:?}");
+    let events = events(&host, "main").await;
+    let told = events.iter().filter_map(|event| match event {
+        Event::ProviderRoundCompleted(round) => Some(round.working_memory_revision),
+        _ => None,
+    });
+    assert_eq!(told.take(2).collect::<Vec<u64>>(), asked);
 }

@@ -44,7 +44,8 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     }
     if let Some(management) = &provider.context_management {
         clearing::log_eligible(management, &messages);
-        put("context_management", clearing::request_member(management));
+        let order = clearing::request_member(management, &request.tools);
+        put("context_management", order);
     }
     let thinking = request
         .reasoning

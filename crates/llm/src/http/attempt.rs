@@ -103,7 +103,12 @@ impl<'a> Attempt<'a> {
             let body = optional::without(body, &omitted);
             let error = match self.once(&body, question).await {
                 Err(error) => error,
-                answered => return answered,
+                Ok(mut decoded) => {
+                    if body.get("context_management").is_some() {
+                        decoded.reply.context_management.get_or_insert_default();
+                    }
+                    return Ok(decoded);
+                }
             };
             let ExchangeError::ErrorStatus {
                 status, error_body, ..

@@ -41,6 +41,7 @@ fn cleaned(known: &Secrets, blocks: Vec<ReplyBlock>) -> Vec<ReplyBlock> {
         blocks,
         stop_reason: StopReason::EndTurn,
         usage: TokenUsage::default(),
+        context_management: None,
     };
     known.clean(Ok(reply)).expect("an answer").blocks
 }

@@ -2,7 +2,7 @@
 
 use crate::wire::{KEY, asking, patient, router, spec};
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest, ReplyBlock, StopReason};
-use holon_domain::provider::{ReasoningEffort, RequestOption};
+use holon_domain::provider::{ContextManagement, ContextReduction, ReasoningEffort, RequestOption};
 use holon_llm::{HttpLimits, Router};
 use holon_testkit::provider::{Fault, Point, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::json;
@@ -132,6 +132,28 @@ async fn a_setting_turns_streaming_off() {
             (body.get("stream"), body.get("stream_options")),
             (None, None)
         );
+    }
+}
+
+#[tokio::test]
+async fn a_reply_says_whether_the_server_could_leave_out_context() {
+    for protocol in [Protocol::Responses, Protocol::Messages] {
+        let refused = refusal("context_management");
+        let rounds = [Round::text("reduced"), refused, Round::text("whole")];
+        let provider = Provider::start(Script::of(rounds));
+        let mut spec = spec(protocol, &provider.base_url());
+        spec.context_management = Some(ContextManagement {
+            trigger_input_tokens: 100_000,
+            keep_recent_tool_uses: 3,
+            clear_at_least_input_tokens: None,
+        });
+        let router = router(spec, patient());
+        let (allowed, _) = ask(&router, &asking()).await;
+        let nothing = Some(ContextReduction::default());
+        assert_eq!(allowed.unwrap().context_management, nothing, "{protocol:?}");
+        // The server refuses the order, so the next answer is to the whole request.
+        let (whole, _) = ask(&router, &asking()).await;
+        assert_eq!(whole.unwrap().context_management, None, "{protocol:?}");
     }
 }
 

@@ -107,6 +107,11 @@ fn control(event: &Event) -> Option<Description> {
     Some(match event {
         Event::ContinuationResolved(e) => continuation(e),
         Event::ClosureDecided(e) => closure(e),
+        Event::ControlRequestAdmitted(e) => {
+            let action = e.action.replace('_', " ");
+            Description::detail(format!("Operator request admitted: {action}"))
+                .with("before", words(e.previous_status))
+        }
         Event::ControlApplied(e) => control_applied(e),
         Event::CurrentRunAborted(e) => Description::outcome("Run aborted")
             .role(Role::Alert)
@@ -246,6 +251,20 @@ fn workspace(event: &Event) -> Option<Description> {
                 e.worktree_path, e.worktree_branch
             ))
             .with("workspace", &e.workspace_id),
+        Event::WorktreeAutoCleanedUp(e) => {
+            Description::step("Removed the worktree of an ended child").body(format!(
+                "{} on branch {}",
+                e.worktree_path, e.worktree_branch
+            ))
+        }
+        Event::WorktreeRetainedForReview(e) => {
+            Description::outcome("Kept the worktree of an ended child for a review").body(format!(
+                "{} on branch {}: {}",
+                e.worktree_path,
+                e.worktree_branch,
+                e.reasons.join("; ")
+            ))
+        }
         _ => return None,
     })
 }

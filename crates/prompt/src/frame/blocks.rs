@@ -43,6 +43,7 @@ const fn place(source: BlockSource) -> Place {
         | BlockSource::Waits
         | BlockSource::Timers
         | BlockSource::CompletedItems
+        | BlockSource::Children
         | BlockSource::ItemTrace => Place::Work,
         BlockSource::OperatorWords
         | BlockSource::RunningTasks
@@ -246,13 +247,12 @@ fn cache(
             .chain(all)
             .chain(shown),
     );
-    // The revision changes when working memory is part of the prompt, which no frame has. The caller adds the recap of
-    // the request to the epoch.
+    // The caller adds the recap of the request to the epoch.
     PromptCache {
         agent_id,
         prompt_cache_key,
         context_fingerprint,
-        working_memory_revision: 0,
+        working_memory_revision: input.agent.work.revision,
         compression_epoch: input.agent.totals.compactions,
     }
 }

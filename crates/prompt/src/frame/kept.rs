@@ -70,6 +70,7 @@ fn work_part<'a>((source, text): (BlockSource, &'a str)) -> Candidate<'a> {
         BlockSource::BlockedItems => optional(Priority::BlockedItems),
         BlockSource::Timers => optional(Priority::Timers),
         BlockSource::CompletedItems => optional(Priority::CompletedItems),
+        BlockSource::Children => optional(Priority::Children),
         // The heading and the note at the end.
         BlockSource::Work => Candidate::pin(source, text),
         BlockSource::CurrentItem => Candidate::pin(source, text)

@@ -1,6 +1,7 @@
 //! An agent, a model, a tool and messages to build frames from.
 
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
+use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
@@ -27,6 +28,7 @@ pub(crate) struct Scene {
     /// Absent if the newest message of the operator is in the history.
     pub(crate) operator: Option<MessageEnvelope>,
     pub(crate) tasks: Vec<TaskListEntry>,
+    pub(crate) children: Vec<ActiveChild>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
     /// Failure that the turn repairs.
@@ -46,6 +48,7 @@ impl Scene {
             history: Vec::new(),
             operator: None,
             tasks: Vec::new(),
+            children: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
             repairs: None,
@@ -66,6 +69,7 @@ impl Scene {
             operator: self.operator.as_ref(),
             work: Work::Rows(&self.work, &self.plan),
             tasks: &self.tasks,
+            children: &self.children,
             repairs: self.repairs,
             now: self.now,
             tools: &self.tools,

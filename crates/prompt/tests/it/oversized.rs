@@ -250,3 +250,52 @@ fn the_policy_has_a_short_form_when_a_frame_is_rebuilt() {
     let is_short = |cut: &BlockCut| cut.source == BlockSource::Policy && cut.to < cut.from;
     assert!(rebuilt.cuts.iter().any(is_short), "{:?}", rebuilt.cuts);
 }
+
+#[test]
+fn old_words_of_the_operator_leave_an_event_turn_its_history_and_its_tasks() {
+    let long = format!("Watch the build.\n{}", "The rule is plain. ".repeat(40_000));
+    for budget in [24_000, 48_000, 150_000] {
+        let mut scene = busy();
+        scene.history = (1..6)
+            .map(|n| past(channel(n, &format!("news {n}")), Some("noted")))
+            .collect();
+        scene.tasks = vec![task(1, 1, "cargo test")];
+        scene.operator = Some(operator(0, &long));
+        scene.current = channel(30, "build 77 failed");
+        scene.budget_tokens = budget;
+        let (built, text) = fitting(&scene);
+        let words = built
+            .cuts
+            .iter()
+            .find(|cut| cut.source == BlockSource::OperatorWords)
+            .expect("recorded");
+        assert_eq!(words.reason, CutReason::OverShare, "{budget}");
+        assert!(words.to > 3_000, "{budget}: {words:?}");
+        for shown in [
+            "Watch the build.",
+            "news 1",
+            "news 5",
+            "cargo test",
+            "Completed last",
+            "only its beginning and its end are shown",
+        ] {
+            assert!(text.contains(shown), "{shown} under {budget}");
+        }
+        assert_eq!(built.cuts.len(), 1, "{:?}", built.cuts);
+        let mut later = scene.input();
+        later.work = Work::Kept(built.work.as_deref());
+        assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+    }
+}
+
+#[test]
+fn old_words_are_whole_under_a_window_that_is_only_assumed() {
+    let long = "words ".repeat(20_000);
+    let mut scene = Scene::new();
+    scene.operator = Some(operator(0, &long));
+    scene.current = channel(30, "news");
+    scene.budget_tokens = 24_000;
+    let mut input = scene.input();
+    input.budget_is_assumed = true;
+    assert!(text_of(&holon_prompt::build(&input)).contains(&long));
+}

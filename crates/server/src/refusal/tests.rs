@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 70] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 74] = [
     (
         "agent_stopped",
         409,
@@ -285,6 +285,32 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 70] = [
         ),
     ),
     ("task_takes_no_input", 409, None, None),
+    (
+        "memory_source_not_found",
+        404,
+        None,
+        Some("copy the source_ref from a result of: holon memory search"),
+    ),
+    (
+        "memory_index_locked",
+        503,
+        Some("1"),
+        Some("end the process that has the file open, then try again"),
+    ),
+    (
+        "memory_search_too_slow",
+        504,
+        None,
+        Some("search for fewer and rarer words"),
+    ),
+    (
+        "memory_index_unavailable",
+        500,
+        None,
+        Some(
+            "check the disk and the directory .holon/indexes in the agent's home, then: holon memory rebuild",
+        ),
+    ),
     ("secret_not_stored", 409, None, None),
     (
         "idempotency_key_reused",
@@ -349,13 +375,16 @@ async fn every_refusal_of_the_engine_keeps_its_code_status_and_hint_on_the_wire(
     assert_eq!(errors.len(), ERRORS.len());
     for (error, (code, status, retry, hint)) in errors.into_iter().zip(ERRORS) {
         let message = error.to_string();
+        let step = error.text().next_step.text();
         let (sent, after, body) = on_the_wire(Refusal::from(error)).await;
         assert_eq!(body["ok"], false, "{code}");
         assert_eq!(body["code"], code);
         assert_eq!(body["error"], message.as_str(), "{code}");
         assert_eq!(sent, status, "{code}");
         assert_eq!(after.as_deref(), retry, "{code}");
-        assert_eq!(body["hint"].as_str(), hint, "{code}");
+        let hint = hint.unwrap_or(step);
+        assert_eq!(body["hint"].as_str(), Some(hint), "{code}");
+        assert!(!hint.contains('{'), "{code}: {hint}");
     }
 }
 
@@ -371,7 +400,7 @@ async fn every_fault_of_a_request_is_sent_with_what_the_reference_says_of_it() {
         assert_eq!(body["error"], "in words");
         assert_eq!(
             body["hint"].as_str(),
-            text.next_step.hint(),
+            Some(text.next_step.text()),
             "{}",
             text.code
         );

@@ -24,7 +24,10 @@ pub(crate) async fn list(
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<BudgetsResponse>, Refusal> {
     let budgets = state.reads.budgets().await?;
+    let by_settings = state.reads.budgets_of_settings();
     Ok(Json(BudgetsResponse {
+        agent_day_tokens: by_settings.agent_day_tokens,
+        host_day_tokens: by_settings.host_day_tokens,
         budgets: budgets.into_iter().map(BudgetView::from).collect(),
         time_zone: state.reads.time_zone(),
     }))
@@ -49,8 +52,8 @@ pub(crate) async fn set(
         && let Some(model) = state.control.unpriced_model(&key.scope).await?
     {
         return Err(RequestFault::PRICE_UNKNOWN.refuse(format!(
-            "the price of {model} is not known, so money cannot be limited for {key}; limit tokens, or use a model whose \
-             price the catalog names"
+            "the price of {model} is not known, so money cannot be limited for {key}; set its price in \
+             models.catalog.\"{model}\".price_input and price_output, limit tokens, or use another model"
         )));
     }
     let budget = Budget {

@@ -404,7 +404,7 @@ fn deleting_an_agent_goes_in_bounded_steps_and_leaves_its_neighbour_alone() {
             "its row goes last"
         );
     }
-    assert_eq!(steps, 3, "27 rows, 7 at a time");
+    assert_eq!(steps, 4, "7 rows at a time");
     assert_eq!(db.reader().agent(&id("a")), Ok(None));
     let left = db.reader().open_effects(&id("b"), 0, 9);
     assert_eq!(left.expect("reads").len(), 5);

@@ -9,6 +9,7 @@ use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent, TriggerIntent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
+use holon_domain::memory::MemoryQuery;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
@@ -133,13 +134,14 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome
             | Effect::Deliver { .. }
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 10, "{found:?}");
+    assert_eq!(found.len(), 11, "{found:?}");
 }
 
 #[test]
@@ -183,6 +185,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
             Intent::Host(HostAction::WritePlan) => "a plan that is written",
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
+            Intent::Host(HostAction::Memory(_)) => "memory that is read",
             Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
             Intent::Host(HostAction::WebFetch(_)) => "web_fetch",
             Intent::Host(HostAction::WebSearch(_)) => "web_search",
@@ -201,9 +204,11 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::WorkQuery(WorkQuery::Item { .. }) => "item",
             Intent::WorkQuery(WorkQuery::Items { .. }) => "items",
             Intent::WorkQuery(WorkQuery::Timers { .. }) => "timers",
+            Intent::Memory(MemoryQuery::Search(_)) => "memory search",
+            Intent::Memory(MemoryQuery::Get(_)) => "memory get",
         },
     );
-    assert_eq!(found.len(), 33, "{found:?}");
+    assert_eq!(found.len(), 35, "{found:?}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::message::Priority;
 use holon_domain::model::StopReason;
 use holon_domain::needs::{Needs, Part};
+use holon_domain::provider::ContextReduction;
 use holon_domain::queue::QueueStatus::{Dequeued, Processed, Queued};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::transcript::TranscriptKind;
@@ -35,6 +36,7 @@ fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
         duration_ms: 2,
         max_attempts: 3,
         failed: Vec::new(),
+        context_management: None,
     };
     LogEntry::AssistantRound {
         round,
@@ -332,6 +334,11 @@ fn a_round_that_a_fallback_answered_shows_the_model_that_was_asked_for_and_the_c
         },
         tries: RoundAttempts {
             requested_model_ref: Some("first/y".to_owned()),
+            context_management: Some(ContextReduction {
+                cleared_tool_uses: 3,
+                cleared_input_tokens: 900,
+                compactions: 0,
+            }),
             ..tries
         },
     };
@@ -344,6 +351,10 @@ fn a_round_that_a_fallback_answered_shows_the_model_that_was_asked_for_and_the_c
     assert_eq!(data["fallback_active"], true);
     assert_eq!(data["provider_cache_usage"]["read_input_tokens"], 6);
     assert_eq!(data["provider_cache_usage"]["creation_input_tokens"], 2);
+    assert_eq!(
+        data["context_management"],
+        json!({"cleared_tool_uses": 3, "cleared_input_tokens": 900})
+    );
 }
 
 #[test]

@@ -138,6 +138,7 @@ pub fn reply(blocks: Vec<ReplyBlock>, stop_reason: StopReason) -> Result<ModelRe
         blocks,
         stop_reason,
         usage: TokenUsage::new(10, 2),
+        context_management: None,
     })
 }
 

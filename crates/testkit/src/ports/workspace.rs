@@ -3,9 +3,9 @@
 use async_trait::async_trait;
 use holon_domain::WorkspaceId;
 use holon_domain::workspace::{
-    AGENT_HOME, AttachedWorkspace, DetectedKind, ProjectionKind, RootOwnership, SelectedWorkspace,
-    UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure, WorkspaceOrder,
-    WorkspaceSelector, WorktreeReport, WorktreeSession, WorktreeUser,
+    AGENT_HOME, AttachedWorkspace, CleanVerdict, DetectedKind, ProjectionKind, RootOwnership,
+    SelectedWorkspace, UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
+    WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeSession, WorktreeUser,
 };
 use holon_engine::ports::{WorkspaceHost, WorktreeUsers};
 use std::sync::{Mutex, PoisonError};
@@ -16,6 +16,8 @@ pub struct ScriptedWorkspaces {
     orders: Mutex<Vec<WorkspaceOrder>>,
     /// Users that the last clean-up was told of.
     users: Mutex<Vec<WorktreeUser>>,
+    /// Worktrees of ended children that were removed.
+    cleaned: Mutex<Vec<String>>,
 }
 
 impl ScriptedWorkspaces {
@@ -31,6 +33,13 @@ impl ScriptedWorkspaces {
     pub fn users(&self) -> Vec<WorktreeUser> {
         let users = self.users.lock();
         users.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the worktrees of ended children that were removed.
+    #[must_use]
+    pub fn cleaned(&self) -> Vec<String> {
+        let cleaned = self.cleaned.lock();
+        cleaned.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn note(&self, order: &WorkspaceOrder) {
@@ -145,5 +154,11 @@ impl WorkspaceHost for ScriptedWorkspaces {
         let users = users.list().await?;
         *self.users.lock().unwrap_or_else(PoisonError::into_inner) = users;
         Ok(WorktreeReport::default())
+    }
+
+    async fn clean_one(&self, _: &dyn WorktreeUsers, path: &str) -> Result<CleanVerdict, String> {
+        let mut cleaned = self.cleaned.lock().unwrap_or_else(PoisonError::into_inner);
+        cleaned.push(path.to_owned());
+        Ok(CleanVerdict::Removed { rescue_ref: None })
     }
 }

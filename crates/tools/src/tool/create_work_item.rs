@@ -21,7 +21,7 @@ struct Args {
     /// The aim in one or two sentences, not the way.
     #[schemars(length(min = 1))]
     objective: String,
-    /// draft (default), ready, or needs_input from outside.
+    /// Default draft; needs_input: from outside.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
@@ -38,7 +38,7 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description: "Make an item: objective, plan file and checklist that outlive turns. Not for what you can \
-                      answer now. PickWorkItem gives it the focus."
+                      answer now."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -19,7 +19,7 @@ struct Args {
     #[schemars(description = "Complete in itself.")]
     #[schemars(length(min = 1))]
     text: String,
-    /// next (default): after this turn; normal: in line; background: if nothing else waits; interject is as next.
+    /// next (default) or interject: after this turn; normal: in line; background: if nothing else waits.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]
     priority: Option<PriorityArg>,

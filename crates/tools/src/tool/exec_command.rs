@@ -34,7 +34,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    /// Rarely needed: its environment is there.
+    #[schemars(description = "Rarely needed.")]
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
@@ -49,7 +49,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = YIELD_MAX_MS))]
     yield_time_ms: Option<u64>,
-    /// Default 8000, at most 64000; a named file has all.
+    /// Default 8000, at most 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,

@@ -34,7 +34,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Write to a child agent, or to a task started with accepts_input or tty; read on with TaskOutput."
+        description: "Write to a child agent, or to a task started with accepts_input or tty."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -56,7 +56,7 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description: "Read a task's status and output, by default after its end. To follow it, give the offsets of the \
-                      last answer: shows what is new, and the size of a stream without offset."
+                      last answer: shows what is new."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

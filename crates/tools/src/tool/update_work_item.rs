@@ -31,7 +31,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,
-    /// Why nothing can be done; the item rests. null or "" clears. To wait, use WaitFor.
+    /// Why nothing can be done; the item rests. null or "" clears.
     #[serde(default)]
     blocked_by: Option<String>,
     /// Ms until a reminder of blocked_by; default one hour.

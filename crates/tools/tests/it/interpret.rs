@@ -4,7 +4,7 @@ use holon_domain::agent::ProfilePreset::{PrivateChild, PublicNamed};
 use holon_domain::intent::{DuplicatePolicy, ExecCommand, HostAction, Intent};
 use holon_domain::limits::YIELD_MS;
 use holon_domain::message::Priority;
-use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::tool::{LASTING_RESULTS, ToolError, ToolErrorKind};
 use holon_tools::{all, catalog, interpret};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -33,6 +33,13 @@ fn a_private_child_is_offered_every_tool_but_the_one_that_makes_agents() {
     assert_eq!(catalog(PublicNamed), all());
     let all = all().iter().filter(|spec| spec.name != "SpawnAgent");
     assert!(catalog(PrivateChild).iter().eq(all));
+}
+
+#[test]
+fn tools_whose_results_last_are_on_offer() {
+    for name in LASTING_RESULTS {
+        assert!(all().iter().any(|spec| spec.name == name), "{name}");
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod batch;
 mod command;
 mod emission;
 mod interpret;
+mod memory;
 mod profile;
 mod receipt;
 mod refusal;

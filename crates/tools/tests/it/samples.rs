@@ -69,6 +69,14 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({}),
             json!({"filter": "waiting_for_operator", "limit": 1, "include_todo_list": true}),
         ],
+        "MemoryGet" => vec![
+            json!({"source_ref": "brief:brief_1"}),
+            json!({"source_ref": "agent_memory:self", "max_chars": 50_000}),
+        ],
+        "MemorySearch" => vec![
+            json!({"query": "数据库 lease"}),
+            json!({"query": "x", "limit": 50, "include_all_workspaces": true}),
+        ],
         "NotifyOperator" => vec![json!({"message": "the disk fills"})],
         "PickWorkItem" => vec![
             json!({"work_item_id": "work_1"}),
@@ -230,6 +238,19 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"limit": 0}),
             json!({"limit": 101}),
             json!({"offset": 5}),
+        ],
+        "MemoryGet" => vec![
+            json!({}),
+            json!({"source_ref": ""}),
+            json!({"source_ref": "brief:brief_1", "max_chars": 0}),
+            json!({"source_ref": "brief:brief_1", "max_chars": 50_001}),
+        ],
+        "MemorySearch" => vec![
+            json!({}),
+            json!({"query": " "}),
+            json!({"query": "x", "limit": 0}),
+            json!({"query": "x", "limit": 51}),
+            json!({"query": "x", "workspace": "all"}),
         ],
         "NotifyOperator" => vec![
             json!({}),

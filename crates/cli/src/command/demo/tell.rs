@@ -195,6 +195,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::ExternalTriggerRevoked(_)
         | Event::CallbackDelivered(_)
         | Event::WebhookConfigured(_)
+        | Event::ControlRequestAdmitted(_)
         | Event::ControlApplied(_)
         | Event::CurrentRunAborted(_)
         | Event::WorkspaceAttachRequested(_)
@@ -208,6 +209,8 @@ fn words(event: &Event) -> Option<String> {
         | Event::WorkspaceOccupancyReleased(_)
         | Event::WorktreeEntered(_)
         | Event::WorktreeExited(_)
+        | Event::WorktreeAutoCleanedUp(_)
+        | Event::WorktreeRetainedForReview(_)
         | Event::EffectOutcomeDropped(_)
         | Event::Unknown { .. } => None,
     }

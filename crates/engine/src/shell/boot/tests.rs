@@ -44,6 +44,7 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         home: quiet.clone(),
         workspace: quiet.clone(),
         outbound: Arc::new(crate::ports::NoOutbound),
+        memory: Arc::new(crate::ports::NoMemoryFiles),
         web: Arc::new(crate::ports::NoWeb),
         clock: quiet.clone(),
         entropy: quiet.clone(),
@@ -110,6 +111,7 @@ fn calls(commands: &[serde_json::Value]) -> ModelReply {
         blocks: commands.iter().map(call).collect(),
         stop_reason: StopReason::ToolUse,
         usage: TokenUsage::new(10, 2),
+        context_management: None,
     }
 }
 

@@ -191,6 +191,7 @@ impl KernelBench {
             compaction: None,
             kept: Vec::new(),
             context: ContextSize::default(),
+            context_management: None,
             learned: None,
             server: Default::default(),
             timing: RoundTiming {

@@ -1,13 +1,16 @@
-//! Clearing of old tool results by the server: the request member that asks for it, and log lines about its effect.
+//! Clearing of old tool results by the server: the request member that asks for it, and the report of its effect.
 //!
-//! Only counts are logged, never the content of a result.
+//! Only counts are logged and recorded, never the content of a result. Results that a turn needs to its end are not
+//! cleared; see [`LASTING_RESULTS`].
 
 use super::{Messages, Role};
-use holon_domain::provider::ContextManagement;
+use holon_domain::provider::{ContextManagement, ContextReduction};
+use holon_domain::tool::{LASTING_RESULTS, OfferedTool};
 use serde_json::{Map, Value, json};
+use std::collections::HashSet;
 
 /// Builds the request member that asks the server to clear old tool results.
-pub(super) fn request_member(management: &ContextManagement) -> Value {
+pub(super) fn request_member(management: &ContextManagement, tools: &[OfferedTool]) -> Value {
     let mut edit = json!({
         "type": "clear_tool_uses_20250919",
         "trigger": {"type": "input_tokens", "value": management.trigger_input_tokens.max(1)},
@@ -16,7 +19,16 @@ pub(super) fn request_member(management: &ContextManagement) -> Value {
     if let Some(least) = management.clear_at_least_input_tokens {
         edit["clear_at_least"] = json!({"type": "input_tokens", "value": least});
     }
+    let offered = tools.iter().map(|tool| tool.name.as_str());
+    let kept: Vec<&str> = offered.filter(|name| is_lasting(name)).collect();
+    if !kept.is_empty() {
+        edit["exclude_tools"] = json!(kept);
+    }
     json!({"edits": [edit]})
+}
+
+fn is_lasting(name: &str) -> bool {
+    LASTING_RESULTS.contains(&name)
 }
 
 /// Count and size of the tool results that the server may clear.
@@ -27,12 +39,20 @@ pub(super) struct ClearableResults {
     pub(super) bytes: usize,
 }
 
-/// Counts the tool results the server may clear once the request is large enough: all but the most recent ones.
+/// Counts the tool results the server may clear once the request is large enough: all but the most recent ones and
+/// those that are kept.
 pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> ClearableResults {
-    let users = messages.0.iter().filter(|(role, _)| *role == Role::User);
-    let results: Vec<usize> = users
-        .flat_map(|(_, blocks)| blocks)
-        .filter(|block| block.get("type").and_then(Value::as_str) == Some("tool_result"))
+    let blocks = |of: Role| {
+        let turns = messages.0.iter().filter(move |(role, _)| *role == of);
+        turns.flat_map(|(_, blocks)| blocks)
+    };
+    let kept: HashSet<&str> = blocks(Role::Assistant)
+        .filter(|block| word(block, "name").is_some_and(is_lasting))
+        .filter_map(|block| word(block, "id"))
+        .collect();
+    let results: Vec<usize> = blocks(Role::User)
+        .filter(|block| word(block, "type") == Some("tool_result"))
+        .filter(|block| !word(block, "tool_use_id").is_some_and(|id| kept.contains(id)))
         .map(|block| {
             block
                 .get("content")
@@ -48,6 +68,10 @@ pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> C
     }
 }
 
+fn word<'a>(block: &'a Value, member: &str) -> Option<&'a str> {
+    block.get(member).and_then(Value::as_str)
+}
+
 /// Logs how much of a request could be cleared.
 pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages) {
     let eligible = eligible(management, messages);
@@ -60,44 +84,30 @@ pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages) 
     );
 }
 
-/// Counts that an answer reports about cleared context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct ClearedContext {
-    pub(super) edits: usize,
-    /// Cleared tool uses, summed over all edits.
-    pub(super) tool_uses: u64,
-    /// Cleared input tokens, summed over all edits.
-    pub(super) input_tokens: u64,
-}
-
-/// Reads the report about cleared context; `None` if the answer has none.
-pub(super) fn applied(answer: &Map<String, Value>) -> Option<ClearedContext> {
+/// Reads the report about cleared context, and logs it; `None` if the server cleared nothing.
+pub(super) fn applied(answer: &Map<String, Value>) -> Option<ContextReduction> {
     let edits = answer
         .get("context_management")?
         .get("applied_edits")?
-        .as_array()?;
+        .as_array()
+        .filter(|edits| !edits.is_empty())?;
     let sum = |member: &str| {
         let counts = edits
             .iter()
             .filter_map(|edit| edit.get(member).and_then(Value::as_u64));
         counts.fold(0, u64::saturating_add)
     };
-    Some(ClearedContext {
-        edits: edits.len(),
-        tool_uses: sum("cleared_tool_uses"),
-        input_tokens: sum("cleared_input_tokens"),
-    })
-}
-
-/// Logs what the server cleared, if the answer reports it.
-pub(super) fn log_applied(answer: &Map<String, Value>) {
-    if let Some(applied) = applied(answer) {
-        tracing::debug!(
-            target: "holon_llm",
-            applied_edits = applied.edits,
-            cleared_tool_uses = applied.tool_uses,
-            cleared_input_tokens = applied.input_tokens,
-            "old tool results that the server cleared"
-        );
-    }
+    let reduction = ContextReduction {
+        cleared_tool_uses: sum("cleared_tool_uses"),
+        cleared_input_tokens: sum("cleared_input_tokens"),
+        compactions: 0,
+    };
+    tracing::debug!(
+        target: "holon_llm",
+        applied_edits = edits.len(),
+        cleared_tool_uses = reduction.cleared_tool_uses,
+        cleared_input_tokens = reduction.cleared_input_tokens,
+        "old tool results that the server cleared"
+    );
+    Some(reduction)
 }

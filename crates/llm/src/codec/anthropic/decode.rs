@@ -1,7 +1,7 @@
 //! Reads an answer of Anthropic's Messages API into blocks. It tolerates the differences of compatible servers and
 //! skips content blocks of unknown types.
 
-use super::clearing::log_applied;
+use super::clearing;
 use crate::codec::{DecodedReply, Fault, natural_stop_reason, remove_calls, reported};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
@@ -18,7 +18,6 @@ pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
     let Some(content) = answer.get("content").and_then(Value::as_array) else {
         return Err(Fault::malformed("the message has no content"));
     };
-    log_applied(answer);
     let mut blocks: Vec<ReplyBlock> = content.iter().filter_map(block).collect();
     let stop_reason = stop_reason(answer.get("stop_reason"), &blocks);
     if stop_reason.voids_calls() {
@@ -29,6 +28,7 @@ pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
             blocks,
             stop_reason,
             usage: usage(answer.get("usage")),
+            context_management: clearing::applied(answer),
         },
         stored_id: None,
     })

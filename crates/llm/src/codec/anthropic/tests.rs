@@ -3,10 +3,15 @@
 use super::encode;
 use crate::codec::sample::{self, *};
 use crate::codec::{self, DecodedReply, Fault};
+use holon_domain::block::Block;
 use holon_domain::model::{
     ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
-use holon_domain::provider::{ContextManagement, ProviderSpec, ReasoningEffort, Transport};
+use holon_domain::provider::{
+    ContextManagement, ContextReduction, ProviderSpec, ReasoningEffort, Transport,
+};
+use holon_domain::tool::OfferedTool;
+use holon_domain::tool_set::ToolSet;
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
 
@@ -366,6 +371,66 @@ fn the_log_of_clearable_results_holds_only_numbers() {
 }
 
 #[test]
+fn results_that_a_turn_needs_to_its_end_are_not_cleared() {
+    let provider = ProviderSpec {
+        context_management: Some(managing(0)),
+        ..provider()
+    };
+    let edit = |request: &ModelRequest| {
+        let body = sent(&encode(&provider, request));
+        assert_valid(&schema("anthropic/schema.json", "request"), &body);
+        body["context_management"]["edits"][0].clone()
+    };
+    let mut asked = request(MODEL, rounds());
+    assert_eq!(edit(&asked).get("exclude_tools"), None, "none is on offer");
+    let named = |name: &str| OfferedTool {
+        name: name.to_owned(),
+        ..tool()
+    };
+    asked.tools = ToolSet::new(vec![named("ApplyPatch"), tool(), named("NotifyOperator")]);
+    let kept = edit(&asked)["exclude_tools"].clone();
+    assert_eq!(kept, json!(["ApplyPatch", "NotifyOperator"]));
+
+    // Such a result is not among those that may be cleared.
+    let eligible = |name: &str| {
+        let mut rounds = rounds();
+        for item in &mut rounds {
+            if let ConversationItem::Assistant { blocks, .. } = item {
+                for block in blocks {
+                    if let Block::ToolCall(call) = block {
+                        call.name = name.to_owned();
+                    }
+                }
+            }
+        }
+        logged(|| drop(encode(&provider, &request(MODEL, rounds))))
+    };
+    assert!(eligible("ReadSensor").contains("eligible_results=3"));
+    assert!(eligible("ApplyPatch").contains("eligible_results=0"));
+}
+
+#[test]
+fn what_the_server_cleared_is_part_of_the_reply() {
+    let reply = |management: Value| {
+        let body = json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
+            "stop_reason": "end_turn", "context_management": management});
+        let decoded = decode(body.to_string().as_bytes()).unwrap();
+        decoded.reply.context_management
+    };
+    let edits = json!({"applied_edits": [
+        {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000},
+    ]});
+    let cleared = ContextReduction {
+        cleared_tool_uses: 8,
+        cleared_input_tokens: 50_000,
+        compactions: 0,
+    };
+    assert_eq!(reply(edits), Some(cleared));
+    assert_eq!(reply(json!({"applied_edits": []})), None);
+    assert_eq!(reply(Value::Null), None);
+}
+
+#[test]
 fn what_the_server_cleared_is_told_in_numbers_only() {
     let answer = |management: Value| {
         json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
@@ -409,7 +474,7 @@ fn thinking_is_asked_for_within_the_limits_of_the_api() {
 
 #[test]
 fn thinking_pauses_in_the_middle_of_calls_that_began_without_it() {
-    let asks = |blocks: Vec<holon_domain::block::Block>| {
+    let asks = |blocks: Vec<Block>| {
         let mut request = request(
             MODEL,
             vec![assistant_turn(MODEL, blocks), result("call_1", "done")],

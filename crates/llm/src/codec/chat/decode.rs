@@ -38,6 +38,7 @@ pub(crate) fn answer(document: &Value) -> Result<DecodedReply, Fault> {
             blocks: decoded.blocks,
             stop_reason,
             usage: usage(answer.get("usage")),
+            context_management: None,
         },
         stored_id: None,
     })

@@ -8,6 +8,7 @@ use super::freeform;
 use crate::codec::{DecodedReply, Fault, natural_stop_reason, parse_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
+use holon_domain::provider::ContextReduction;
 use holon_domain::tool::OfferedTool;
 use serde_json::{Value, json};
 
@@ -48,12 +49,17 @@ pub(crate) fn answer(tools: &[OfferedTool], response: &Value) -> Result<DecodedR
             .retain(|block| !matches!(block, ReplyBlock::Call(_)));
     }
     let stop_reason = limit.unwrap_or_else(|| reader.stop_reason());
+    let compacted = (reader.compactions > 0).then_some(ContextReduction {
+        compactions: reader.compactions,
+        ..ContextReduction::default()
+    });
     let stored_id = stored_id(response).filter(|_| limit.is_none() && reader.skipped == 0);
     Ok(DecodedReply {
         reply: ModelReply {
             blocks: reader.blocks,
             stop_reason,
             usage: usage(response),
+            context_management: compacted,
         },
         stored_id,
     })
@@ -84,6 +90,7 @@ struct OutputReader<'a> {
     tools: &'a [OfferedTool],
     blocks: Vec<ReplyBlock>,
     refusals: usize,
+    compactions: u64,
     skipped: usize,
 }
 
@@ -93,6 +100,7 @@ impl<'a> OutputReader<'a> {
             tools,
             blocks: Vec::new(),
             refusals: 0,
+            compactions: 0,
             skipped: 0,
         }
     }
@@ -176,6 +184,7 @@ impl<'a> OutputReader<'a> {
     /// Keeps the encrypted item that the server made of older ones. It goes back where it stood; the older items stay in
     /// the log and in later requests, so that another model or a server without the item has them.
     fn compaction(&mut self, item: &Value) {
+        self.compactions += 1;
         match sealed_item(item, "compaction") {
             Some(sealed) => self.blocks.push(ReplyBlock::Reasoning {
                 text: String::new(),

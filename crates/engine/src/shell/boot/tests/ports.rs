@@ -23,8 +23,8 @@ use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool::ToolError;
 use holon_domain::work_item::PlanArtifact;
 use holon_domain::workspace::{
-    AttachedWorkspace, SelectedWorkspace, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
-    WorkspaceOrder, WorktreeReport,
+    AttachedWorkspace, CleanVerdict, SelectedWorkspace, WorkspaceEntry, WorkspaceErrorKind,
+    WorkspaceFailure, WorkspaceOrder, WorktreeReport,
 };
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::collections::BTreeMap;
@@ -301,6 +301,9 @@ impl WorkspaceHost for QuietPorts {
     }
     async fn clean(&self, _: &dyn WorktreeUsers, _: bool) -> Result<WorktreeReport, String> {
         Ok(WorktreeReport::default())
+    }
+    async fn clean_one(&self, _: &dyn WorktreeUsers, _: &str) -> Result<CleanVerdict, String> {
+        Ok(CleanVerdict::Removed { rescue_ref: None })
     }
 }
 

@@ -40,6 +40,19 @@ fn answers_are_read_as_the_golden_files_say() {
 }
 
 #[test]
+fn a_compaction_by_the_server_is_counted_in_the_reply() {
+    let item = json!({"type": "compaction", "id": "cmp_1", "encrypted_content": "xyz"});
+    let message = json!({"type": "message", "content": [{"type": "output_text", "text": "hi"}]});
+    let reduction = |output: Vec<&Value>| {
+        let body = json!({"id": "resp_1", "status": "completed", "output": output});
+        decoded(&body).unwrap().reply.context_management
+    };
+    let counted = reduction(vec![&item, &message]).map(|reduced| reduced.compactions);
+    assert_eq!(counted, Some(1));
+    assert_eq!(reduction(vec![&message]), None);
+}
+
+#[test]
 fn what_is_no_answer_is_malformed_and_never_a_panic() {
     let bodies = [
         "",

@@ -1,0 +1,148 @@
+//! The background feeding of memory indexes: after a commit the agent's index takes its changes, one agent at a time.
+
+use super::{Memory, MemorySubject};
+use crate::ports::ProfiledWorkspace;
+use crate::shell::Shell;
+use holon_domain::AgentId;
+use holon_domain::limits::{MEMORY_CATCH_UP_MS, MEMORY_OUTBOX_PRUNE};
+use holon_domain::memory::MemoryFault;
+use holon_store::IndexPosition;
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
+
+/// Agents that are remembered with the position of their index.
+const REMEMBERED: usize = 4_096;
+/// Agents with changes that are looked for at once.
+const AGENTS_AT_ONCE: usize = 10_000;
+
+/// Positions of indexes, as far as they are known. An agent without a change since is not looked at.
+#[derive(Debug, Default)]
+struct FeedMarks(HashMap<AgentId, IndexPosition>);
+
+impl Memory {
+    /// Takes an agent's changes into its index. Returns the position it has come to; `None` without a home.
+    async fn feed(&self, subject: &MemorySubject) -> Result<IndexPosition, MemoryFault> {
+        let mut use_of = self.enter(subject).await?;
+        use_of.refresh(subject).await?;
+        use_of
+            .catch_up(Duration::from_millis(MEMORY_CATCH_UP_MS))
+            .await?;
+        Ok(use_of.position()?.clone())
+    }
+}
+
+impl Shell {
+    /// Feeds the indexes of agents whose records change, until the host goes down.
+    pub(crate) async fn run_memory_loop(self) {
+        let mut notices = self.store.subscribe();
+        let mut marks = FeedMarks::default();
+        let mut waiting = self.agents_with_changes().await;
+        loop {
+            while let Some(agent_id) = waiting.pop_first() {
+                if self.is_draining() {
+                    return;
+                }
+                self.feed_memory(&agent_id, &mut marks).await;
+                while let Ok(notice) = notices.try_recv() {
+                    waiting.insert(notice.agent_id);
+                }
+            }
+            tokio::select! {
+                () = self.drains() => return,
+                notice = notices.recv() => match notice {
+                    Ok(notice) => {
+                        waiting.insert(notice.agent_id);
+                    }
+                    Err(RecvError::Lagged(_)) => waiting = self.agents_with_changes().await,
+                    Err(RecvError::Closed) => return,
+                },
+            }
+        }
+    }
+
+    async fn agents_with_changes(&self) -> BTreeSet<AgentId> {
+        match self.store.memory_waiting(AGENTS_AT_ONCE).await {
+            Ok(found) => found.into_iter().collect(),
+            Err(error) => {
+                tracing::warn!(%error, "agents with changes of memory could not be listed");
+                BTreeSet::new()
+            }
+        }
+    }
+
+    async fn feed_memory(&self, agent_id: &AgentId, marks: &mut FeedMarks) {
+        let known = marks.0.get(agent_id).unwrap_or(&IndexPosition::Empty);
+        if !matches!(self.store.memory_pending(agent_id, known).await, Ok(1..)) {
+            return;
+        }
+        // An agent that is aside or gone has no memory to feed.
+        let Ok(Some(agent)) = self.store.agent(agent_id).await else {
+            return;
+        };
+        // The home is made by what first needs it, and not for an index.
+        if !self.ports.memory.has_home(&agent.settings.agent_home).await {
+            return;
+        }
+        self.profile_workspace(&agent).await;
+        match self.memory.feed(&MemorySubject::of(&agent)).await {
+            Ok(position) => {
+                if let IndexPosition::Following { cursor } = position {
+                    self.prune_outbox(agent_id, cursor).await;
+                }
+                if marks.0.len() >= REMEMBERED {
+                    marks.0.clear();
+                }
+                marks.0.insert(agent_id.clone(), position);
+            }
+            Err(fault) => {
+                tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
+            }
+        }
+    }
+
+    /// Removes entries that the index has taken, once there are many.
+    async fn prune_outbox(&self, agent_id: &AgentId, cursor: u64) {
+        let all = self
+            .store
+            .memory_pending(agent_id, &IndexPosition::Empty)
+            .await;
+        let left = self
+            .store
+            .memory_pending(agent_id, &IndexPosition::Following { cursor })
+            .await;
+        let (Ok(all), Ok(left)) = (all, left) else {
+            return;
+        };
+        if all.saturating_sub(left) < MEMORY_OUTBOX_PRUNE {
+            return;
+        }
+        if let Err(error) = self.store.prune_memory_outbox(agent_id, cursor).await {
+            tracing::warn!(%agent_id, %error, "the memory outbox could not be pruned");
+        }
+    }
+
+    /// Writes the profile of the agent's active workspace if it looks different from the stored one.
+    async fn profile_workspace(&self, agent: &holon_domain::agent::AgentRecord) {
+        let entry = &agent.settings.workspace;
+        if entry.is_agent_home() {
+            return;
+        }
+        let workspace = ProfiledWorkspace {
+            workspace_id: entry.workspace_id.clone(),
+            workspace_anchor: entry.workspace_anchor.clone(),
+            repository: entry.repository.clone(),
+        };
+        let Some(profile) = self.ports.memory.profile(workspace).await else {
+            return;
+        };
+        let stored = self.store.workspace_profile(&profile.workspace_id).await;
+        if matches!(&stored, Ok(Some(stored)) if stored.profile == profile) {
+            return;
+        }
+        let now = self.ports.clock.now();
+        if let Err(error) = self.store.write_workspace_profile(profile, now).await {
+            tracing::warn!(%error, "the profile of a workspace could not be written");
+        }
+    }
+}

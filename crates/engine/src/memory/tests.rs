@@ -1,0 +1,206 @@
+//! The service on a real home: curated files, a damaged index, and what a search says about what it left out.
+
+use super::{Memory, MemorySubject};
+use crate::ports::{Clock, CuratedContent, MemoryFiles, ProfiledWorkspace};
+use async_trait::async_trait;
+use holon_domain::agent::{AgentRecord, AgentRow, Counters};
+use holon_domain::memory::{
+    CuratedFile, MemoryFault, MemoryGet, MemorySearch, SourceRef, WorkspaceProfile,
+};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, Timestamp};
+use holon_store::{Db, Inline};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Curated files that the test sets.
+#[derive(Debug, Default)]
+struct Shelf(Mutex<Vec<(CuratedFile, CuratedContent)>>);
+
+#[async_trait]
+impl MemoryFiles for Shelf {
+    async fn curated(&self, _: &str) -> Vec<(CuratedFile, CuratedContent)> {
+        self.0.lock().unwrap().clone()
+    }
+
+    async fn has_home(&self, _: &str) -> bool {
+        true
+    }
+
+    async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
+        None
+    }
+}
+
+/// A clock that stands still.
+#[derive(Debug)]
+struct Still;
+
+#[async_trait]
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(1_794_700_000_000)
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    async fn sleep_until(&self, _: Duration) {}
+}
+
+fn agent(home: &str) -> AgentRecord {
+    let fields = serde_json::json!({
+        "identity": {
+            "agent_id": "main",
+            "kind": "named",
+            "visibility": "public",
+            "ownership": "self_owned",
+            "profile_preset": "public_named",
+        },
+        "created_at": Timestamp::from_millis(0),
+        "lifecycle": "runnable",
+        "generation": 1,
+        "counters": Counters::default(),
+        "agent_home": home,
+        "workspace": WorkspaceEntry::agent_home(home),
+    });
+    let row = AgentRow {
+        record: &fields.to_string(),
+        settings: None,
+        counters: None,
+    };
+    AgentRecord::from_row(row).unwrap()
+}
+
+/// The service for agent `main` with this home.
+fn service(home: &Path) -> (Memory, Arc<Shelf>, MemorySubject) {
+    let agent = agent(&home.to_string_lossy());
+    let mut db = Db::in_memory().unwrap();
+    db.write(|tx| tx.create_agent(&agent)).unwrap();
+    let shelf = Arc::<Shelf>::default();
+    let memory = Memory {
+        reads: Arc::new(Inline::new(db)),
+        files: Arc::<Shelf>::clone(&shelf),
+        clock: Arc::new(Still),
+        locks: Arc::default(),
+    };
+    (memory, shelf, MemorySubject::of(&agent))
+}
+
+fn set(shelf: &Shelf, content: CuratedContent) {
+    *shelf.0.lock().unwrap() = vec![(CuratedFile::SelfModel, content)];
+}
+
+fn text(words: &str) -> CuratedContent {
+    CuratedContent::Text {
+        text: words.to_owned(),
+        changed_at: Timestamp::from_millis(1_794_000_000_000),
+    }
+}
+
+fn asked(query: &str) -> MemorySearch {
+    MemorySearch {
+        query: query.to_owned(),
+        limit: 10,
+        include_all_workspaces: false,
+    }
+}
+
+fn read() -> MemoryGet {
+    MemoryGet {
+        source_ref: SourceRef::curated(CuratedFile::SelfModel),
+        max_chars: 5,
+    }
+}
+
+#[tokio::test]
+async fn a_curated_file_is_searched_as_it_is_now() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service(home.path());
+    set(&shelf, text("the lease lasts an hour"));
+    let page = memory.search(&subject, asked("lease")).await.unwrap();
+    assert_eq!(page.results.len(), 1);
+    assert!(!page.lag.is_behind(), "{page:?}");
+    let content = memory.get(&subject, read()).await.unwrap();
+    assert_eq!(
+        (content.content.as_str(), content.truncated),
+        ("the l", true)
+    );
+    set(&shelf, text("the contract lasts a year"));
+    let page = memory.search(&subject, asked("lease")).await.unwrap();
+    assert_eq!(page.results, []);
+    let page = memory.search(&subject, asked("contract")).await.unwrap();
+    assert_eq!(page.results.len(), 1);
+    assert!(home.path().join(".holon/indexes/memory.sqlite3").exists());
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_read_is_told_with_every_search_and_is_no_result_any_more() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service(home.path());
+    set(&shelf, text("the lease"));
+    memory.search(&subject, asked("lease")).await.unwrap();
+    let reason = "it is a symbolic link".to_owned();
+    set(&shelf, CuratedContent::Unreadable { reason });
+    for _ in 0..2 {
+        let page = memory.search(&subject, asked("lease")).await.unwrap();
+        assert_eq!(page.results, []);
+        assert_eq!(
+            page.notes,
+            ["memory/self.md is not searched: it is a symbolic link"]
+        );
+    }
+    let gone = memory.get(&subject, read()).await;
+    assert!(
+        matches!(gone, Err(MemoryFault::NotFound { .. })),
+        "{gone:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_replaced_without_the_caller_noticing() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service(home.path());
+    set(&shelf, text("the lease"));
+    memory.search(&subject, asked("lease")).await.unwrap();
+    let file = home.path().join(".holon/indexes/memory.sqlite3");
+    std::fs::write(&file, "not a database").unwrap();
+    let page = memory.search(&subject, asked("lease")).await.unwrap();
+    assert_eq!(page.results.len(), 1);
+    let rebuilt = memory.rebuild(&subject, true).await.unwrap();
+    assert!(rebuilt.done && rebuilt.documents == 1, "{rebuilt:?}");
+}
+
+#[tokio::test]
+async fn an_agent_without_a_home_is_searched_and_gets_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("agents/main");
+    let (memory, shelf, subject) = service(&home);
+    set(&shelf, text("the lease"));
+    let page = memory.search(&subject, asked("lease")).await.unwrap();
+    assert_eq!(page.results.len(), 1);
+    assert!(!home.exists());
+    let other = MemorySubject {
+        agent_id: AgentId::parse_stored("other").unwrap(),
+        ..subject
+    };
+    let missing = memory.search(&other, asked("lease")).await;
+    assert!(matches!(missing, Err(MemoryFault::Unavailable { .. })));
+}
+
+#[tokio::test]
+async fn a_query_of_100_kb_is_cut_and_the_answer_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service(home.path());
+    set(&shelf, text("the lease"));
+    let page = memory
+        .search(&subject, asked(&"lease ".repeat(17_000)))
+        .await
+        .unwrap();
+    assert_eq!(page.results.len(), 1);
+    assert_eq!(page.notes.len(), 1, "{:?}", page.notes);
+    let page = memory.search(&subject, asked("\" * (")).await.unwrap();
+    assert_eq!(page.notes, ["the query holds no word, name or number"]);
+}

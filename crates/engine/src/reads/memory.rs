@@ -1,0 +1,54 @@
+//! Reads of an agent's memory for clients. Nothing of the store is written; the index takes up its changes.
+
+use super::ReadHandle;
+use crate::error::Error;
+use crate::memory::MemorySubject;
+use holon_domain::AgentId;
+use holon_domain::memory::{MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch};
+
+impl ReadHandle {
+    /// Searches an agent's memory from its active workspace.
+    ///
+    /// # Errors
+    /// When there is no such agent, storage fails, or the index cannot be used.
+    pub async fn search_memory(
+        &self,
+        agent_id: &AgentId,
+        search: MemorySearch,
+    ) -> Result<MemoryPage, Error> {
+        let subject = self.memory_subject(agent_id).await?;
+        Ok(self.memory.search(&subject, search).await?)
+    }
+
+    /// Reads one document of an agent's memory exactly.
+    ///
+    /// # Errors
+    /// When there is no such agent or document, storage fails, or the index cannot be used.
+    pub async fn read_memory(
+        &self,
+        agent_id: &AgentId,
+        get: MemoryGet,
+    ) -> Result<MemoryContent, Error> {
+        let subject = self.memory_subject(agent_id).await?;
+        Ok(self.memory.get(&subject, get).await?)
+    }
+
+    /// Takes steps of a rebuild of an agent's memory index. `restarts` begins it anew; the caller repeats the step
+    /// until it is done.
+    ///
+    /// # Errors
+    /// When there is no such agent, storage fails, or the index cannot be used.
+    pub async fn rebuild_memory(
+        &self,
+        agent_id: &AgentId,
+        restarts: bool,
+    ) -> Result<MemoryRebuild, Error> {
+        let subject = self.memory_subject(agent_id).await?;
+        Ok(self.memory.rebuild(&subject, restarts).await?)
+    }
+
+    async fn memory_subject(&self, agent_id: &AgentId) -> Result<MemorySubject, Error> {
+        self.read_agent(agent_id, |_, _, agent| Ok(MemorySubject::of(&agent)))
+            .await
+    }
+}

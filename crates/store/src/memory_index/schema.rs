@@ -1,0 +1,211 @@
+//! The file of a memory index: where it lies, how it is made, and the checks before it is used.
+//!
+//! The agent's own commands can write to its home, so anything may be in the place of the file. No link is followed, and
+//! a file whose schema is not exactly the one of this build is thrown away.
+
+use super::fault::IndexFault;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Application id in the file header. Spells `HLNM`.
+const APPLICATION_ID: i64 = 0x484c_4e4d;
+/// Version of the tables and of the projection. An index of another version is built anew.
+pub(super) const VERSION: i64 = 1;
+const FILE: &str = "memory.sqlite3";
+const MARKER: &str = "memory.dirty";
+/// Files that SQLite puts beside a database.
+const COMPANIONS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
+/// Pages that a connection keeps, in KiB.
+const CACHE_KIB: u32 = 4_096;
+
+const TABLES: [&str; 4] = [
+    "CREATE TABLE state (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID",
+    "CREATE TABLE documents (document_no INTEGER PRIMARY KEY, source_ref TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, \
+     workspace_id TEXT, hash TEXT NOT NULL, provenance TEXT NOT NULL, body TEXT NOT NULL) STRICT",
+    "CREATE INDEX documents_kind ON documents (kind)",
+    "CREATE VIRTUAL TABLE documents_fts USING fts5(title, body, content='', contentless_delete=1, \
+     tokenize = \"porter unicode61 remove_diacritics 2 categories 'L* N* Co M*' tokenchars '_-./:@#+~'\")",
+];
+/// A match in a title counts this many times as much as one in a body.
+const RANK: &str =
+    "INSERT INTO documents_fts (documents_fts, rank) VALUES ('rank', 'bm25(3.0, 1.0)')";
+
+/// The files of one agent's index.
+#[derive(Debug, Clone)]
+pub(super) struct Files {
+    dir: PathBuf,
+}
+
+impl Files {
+    /// Names the files in an agent's home, and makes their folders. `None` if there is no home.
+    pub(super) fn in_home(agent_home: &Path) -> Result<Option<Self>, IndexFault> {
+        // Links above the home are the operator's; from here on none is followed.
+        let home = match fs::canonicalize(agent_home) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            found => found.map_err(|error| IndexFault::of_file(agent_home, &error))?,
+        };
+        let mut dir = home;
+        for name in [".holon", "indexes"] {
+            dir.push(name);
+            match fs::DirBuilder::new().mode(0o700).create(&dir) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                    return Err(IndexFault::of_file(&dir, &error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+            let found = fs::symlink_metadata(&dir).map_err(|e| IndexFault::of_file(&dir, &e))?;
+            if !found.is_dir() {
+                let reason = format!("{} is not a directory", dir.display());
+                return Err(IndexFault::Unavailable { reason });
+            }
+        }
+        Ok(Some(Self { dir }))
+    }
+
+    fn index(&self) -> PathBuf {
+        self.dir.join(FILE)
+    }
+
+    fn marker(&self) -> PathBuf {
+        self.dir.join(MARKER)
+    }
+
+    /// Opens the index if a sound one is there.
+    pub(super) fn open(&self) -> Result<Option<Connection>, IndexFault> {
+        let path = self.index();
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(IndexFault::of_file(&path, &error)),
+            Ok(found) if !found.is_file() => {
+                return Err(IndexFault::unsound("it is not a regular file"));
+            }
+            Ok(_) => {}
+        }
+        let conn = connect(&path, OpenFlags::empty())?;
+        check(&conn)?;
+        Ok(Some(conn))
+    }
+
+    /// Makes an empty index. The marker is written first, so that an interrupted build is noticed.
+    pub(super) fn create(&self) -> Result<Connection, IndexFault> {
+        self.mark()?;
+        let path = self.index();
+        let mut options = OpenOptions::new();
+        let made = options.write(true).create_new(true).mode(0o600).open(&path);
+        made.map_err(|error| IndexFault::of_file(&path, &error))?;
+        let conn = connect(&path, OpenFlags::empty())?;
+        let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+        tracing::trace!(mode, "made a memory index");
+        let tables = TABLES.join("; ");
+        conn.execute_batch(&format!(
+            "BEGIN IMMEDIATE; PRAGMA application_id = {APPLICATION_ID}; {tables}; {RANK}; \
+             PRAGMA user_version = {VERSION}; COMMIT"
+        ))?;
+        Ok(conn)
+    }
+
+    /// Removes the index with everything beside it. What is no plain file is removed by its name only.
+    pub(super) fn discard(&self) -> Result<(), IndexFault> {
+        for companion in COMPANIONS {
+            let mut name = self.index().into_os_string();
+            name.push(companion);
+            let path = PathBuf::from(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(IndexFault::of_file(&path, &error));
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the marker of an index that is not complete.
+    pub(super) fn mark(&self) -> Result<(), IndexFault> {
+        let path = self.marker();
+        let mut options = OpenOptions::new();
+        match options.write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(mut file) => file
+                .write_all(b"The memory index is being rebuilt. It can be deleted at any time.\n")
+                .map_err(|error| IndexFault::of_file(&path, &error)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(IndexFault::of_file(&path, &error)),
+        }
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        fs::symlink_metadata(self.marker()).is_ok()
+    }
+
+    pub(super) fn unmark(&self) -> Result<(), IndexFault> {
+        let path = self.marker();
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(IndexFault::of_file(&path, &error))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+}
+
+fn connect(path: &Path, more: OpenFlags) -> Result<Connection, IndexFault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = Connection::open_with_flags(path, flags | more)?;
+    set_up(&conn)?;
+    Ok(conn)
+}
+
+fn set_up(conn: &Connection) -> Result<(), IndexFault> {
+    let patience = Duration::from_millis(holon_domain::limits::MEMORY_LOCK_MS);
+    conn.busy_timeout(patience)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // A crash may cost the last changes, which are then taken again; it never damages the file.
+    conn.execute_batch(&format!(
+        "PRAGMA synchronous = NORMAL; PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; \
+         PRAGMA mmap_size = 0; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -{CACHE_KIB}"
+    ))?;
+    Ok(())
+}
+
+/// Checks that the file is an index of this version and holds nothing else, such as a trigger.
+fn check(conn: &Connection) -> Result<(), IndexFault> {
+    let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
+    if number("PRAGMA application_id")? != APPLICATION_ID {
+        return Err(IndexFault::unsound("it belongs to another program"));
+    }
+    if number("PRAGMA user_version")? != VERSION {
+        return Err(IndexFault::unsound("it has another version"));
+    }
+    let mut statement = conn.prepare(
+        "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT GLOB 'documents_fts_*' ORDER BY rowid",
+    )?;
+    let found: Vec<String> = statement
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    if found != TABLES {
+        return Err(IndexFault::unsound(
+            "its tables are not those of this build",
+        ));
+    }
+    let foreign = number("SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')")?;
+    if foreign > 0 {
+        return Err(IndexFault::unsound("it holds a trigger or a view"));
+    }
+    Ok(())
+}
+
+/// Makes an index in memory, for tests and figures.
+pub(super) fn in_memory() -> Result<Connection, IndexFault> {
+    let conn = Connection::open_in_memory()?;
+    set_up(&conn)?;
+    let tables = TABLES.join("; ");
+    conn.execute_batch(&format!("{tables}; {RANK}"))?;
+    Ok(conn)
+}
