@@ -1,6 +1,8 @@
 //! Requests that create an agent, and that start or stop it.
 
 use crate::message::FieldPresence;
+use holon_domain::authority::TrustLevel;
+use holon_domain::message::AdmissionContext;
 use holon_domain::{AgentId, RunId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,10 +118,9 @@ pub struct AbortRunRequest {
     pub run_id: Option<RunId>,
     #[serde(default)]
     pub mode: AbortMode,
-    /// Accepted from older clients and ignored.
-    #[serde(default, skip_serializing)]
-    #[schemars(with = "serde_json::Value")]
-    pub trust: FieldPresence,
+    /// Accepted from older clients and repeated in the response.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustLevel>,
 }
 
 /// Response to an [`AbortRunRequest`] that was carried out.
@@ -132,6 +133,10 @@ pub struct AbortRunResponse {
     #[schemars(with = "String")]
     pub run_id: RunId,
     pub mode: AbortMode,
+    /// Means by which the caller was admitted.
+    pub admission_context: AdmissionContext,
+    /// The `trust` of the request; null if it had none. An abort does not depend on it.
+    pub provided_trust: Option<TrustLevel>,
 }
 
 /// Response to `POST /control/agents/{id}/archive`.

@@ -19,7 +19,7 @@ pub struct ExportAgentRequest {
 }
 
 /// Content of an archive that was or would be written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportReport {
     pub agent_id: AgentId,
     /// True if no archive was written.

@@ -1,7 +1,7 @@
 //! Requests for the diagnosis of an agent.
 
-use crate::message::FieldPresence;
 use holon_domain::AgentId;
+use holon_domain::authority::TrustLevel;
 use holon_domain::prompt_view::DraftPrompt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,14 +12,13 @@ use serde::{Deserialize, Serialize};
 pub struct DebugPromptRequest {
     /// Text of an operator that would open the turn.
     pub text: String,
-    /// Accepted from older clients and ignored: the route decides the authority.
-    #[serde(default, skip_serializing)]
-    #[schemars(with = "serde_json::Value")]
-    pub trust: FieldPresence,
+    /// Trust that the text deserves, `trusted_operator` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustLevel>,
 }
 
 /// Response to a [`DebugPromptRequest`].
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DebugPromptResponse {
     pub ok: bool,
     pub agent_id: AgentId,

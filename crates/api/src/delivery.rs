@@ -72,7 +72,7 @@ pub enum TargetState {
 }
 
 /// A delivery target in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryTargetView {
     pub name: String,
     #[serde(flatten)]
@@ -133,14 +133,14 @@ fn hide_query(url: &mut String) {
 }
 
 /// Response of `GET /delivery/targets`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryTargetsResponse {
     /// Sorted by name, each with its one state.
     pub targets: Vec<DeliveryTargetView>,
 }
 
 /// Response to a [`CreateDeliveryTargetRequest`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryTargetResponse {
     pub ok: bool,
     pub target: DeliveryTargetView,
@@ -171,12 +171,13 @@ pub struct RemoveDeliveryTargetResponse {
     pub given_up: u64,
 }
 
-/// Response of `POST /control/delivery/targets/{name}/retry`.
+/// Response of `POST /control/delivery/targets/{name}/retry` and of the same request for a binding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RetryDeliveriesResponse {
     pub ok: bool,
+    /// Name of the target, or id of the binding.
     pub name: String,
-    /// Deliveries that wait for the target. The first one of each agent is being submitted.
+    /// Deliveries that wait there. The first one of each agent is being submitted.
     pub pending: u64,
 }
 
@@ -249,7 +250,7 @@ pub struct OperatorTransportBindingRequest {
 }
 
 /// A binding as clients see it. It holds no secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorBindingView {
     #[serde(flatten)]
     pub binding: OperatorTransportBinding,
@@ -292,7 +293,7 @@ impl OperatorBindingView {
 }
 
 /// Response to a change of a binding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorBindingResponse {
     pub ok: bool,
     pub agent_id: AgentId,
@@ -300,7 +301,7 @@ pub struct OperatorBindingResponse {
 }
 
 /// Response of `GET /agents/{id}/operator-bindings`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorBindingsResponse {
     pub agent_id: AgentId,
     /// Oldest first, ended ones included.

@@ -7,6 +7,7 @@ use holon_domain::feed::{
     EventOrder, EventPage, EventRecord, HostEntry, HostEntryContent, HostPage,
 };
 use holon_domain::{AgentId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -32,8 +33,7 @@ pub enum Projection {
     /// The standard payload for operators.
     #[default]
     Operator,
-    /// Diagnosis on the host itself. The standard payload holds all that is stored, so this projection holds nothing
-    /// more today; `raw_payload_included` says so.
+    /// Diagnosis on the host itself: beside the standard payload, the payload as it is stored.
     LocalDebug,
 }
 
@@ -49,11 +49,11 @@ impl Projection {
 }
 
 /// Description of the projection an event was shown with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProjectionInfo {
     /// Spelling of the projection. Text, so that a client reads the name of a projection that it does not know.
     pub name: Cow<'static, str>,
-    /// True if the payload holds raw diagnostics beyond the standard payload. No kind stores any, so it is false.
+    /// True if the event has a `raw_payload` beside the standard payload.
     pub raw_payload_included: bool,
     /// Names of fields that were removed. None are: secrets are not stored.
     pub redactions: Vec<String>,
@@ -65,14 +65,14 @@ impl ProjectionInfo {
     pub const fn of(projection: Projection) -> Self {
         Self {
             name: Cow::Borrowed(projection.as_str()),
-            raw_payload_included: false,
+            raw_payload_included: matches!(projection, Projection::LocalDebug),
             redactions: Vec::new(),
         }
     }
 }
 
 /// One event, in the same shape in pages and in streams.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EventEnvelope {
     /// Unique on this host: made of agent id and sequence number.
     pub id: String,
@@ -92,7 +92,12 @@ pub struct EventEnvelope {
     /// Ids and labels of the message and run that caused the event.
     pub provenance: Provenance,
     /// The stored payload with derived fields added.
+    #[schemars(with = "serde_json::Map<String, Value>")]
     pub payload: Box<RawValue>,
+    /// The stored payload alone, with positions in place of ids. Present only in the projection `local_debug`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    pub raw_payload: Option<Box<RawValue>>,
 }
 
 impl EventEnvelope {
@@ -116,6 +121,7 @@ impl EventEnvelope {
             projection: ProjectionInfo::of(projection),
             provenance: Provenance::of(record),
             payload: RawValue::from_string(payload_of(record)?)?,
+            raw_payload: raw_payload(projection, || record.event.encode())?,
         })
     }
 
@@ -136,9 +142,9 @@ impl EventEnvelope {
                 version: 1,
                 projection: ProjectionInfo::of(projection),
                 provenance: Provenance::default(),
-                payload: serde_json::value::to_raw_value(&AgentDeleted {
-                    agent_id: entry.agent_id.clone(),
-                    after_seq: event_seq.saturating_sub(1),
+                payload: serde_json::value::to_raw_value(&deletion(entry, *event_seq))?,
+                raw_payload: raw_payload(projection, || {
+                    serde_json::to_string(&deletion(entry, *event_seq))
                 })?,
             },
         };
@@ -152,6 +158,25 @@ impl EventEnvelope {
     #[must_use]
     pub fn event(&self) -> Event {
         Event::decode(&self.kind, self.version, self.payload.get())
+    }
+}
+
+/// Returns the payload of a removal.
+fn deletion(entry: &HostEntry, event_seq: u64) -> AgentDeleted {
+    AgentDeleted {
+        agent_id: entry.agent_id.clone(),
+        after_seq: event_seq.saturating_sub(1),
+    }
+}
+
+/// Returns the stored payload for the projection that shows it.
+fn raw_payload(
+    projection: Projection,
+    stored: impl FnOnce() -> Result<String, serde_json::Error>,
+) -> Result<Option<Box<RawValue>>, serde_json::Error> {
+    match projection {
+        Projection::Operator => Ok(None),
+        Projection::LocalDebug => Ok(Some(RawValue::from_string(stored()?)?)),
     }
 }
 
@@ -238,7 +263,7 @@ impl From<PageOrder> for EventOrder {
 }
 
 /// Response of `GET /agents/{id}/events`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct EventsPage {
     /// In the requested order.
     pub events: Vec<EventEnvelope>,
@@ -293,7 +318,7 @@ impl EventsPage {
 }
 
 /// Response of `GET /events`: a page of the events of all agents that callers know.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct HostEventsPage {
     /// In the requested order; every event has its `host_seq`.
     pub events: Vec<EventEnvelope>,
@@ -484,10 +509,10 @@ mod tests {
         let got: EventEnvelope = serde_json::from_str(&text).expect("parses");
         assert_eq!(got.event(), event);
         assert_eq!(got.projection.name, "local_debug");
-        assert!(
-            !got.projection.raw_payload_included,
-            "it says that it holds nothing more"
-        );
+        assert!(got.projection.raw_payload_included);
+        let raw = got.raw_payload.expect("the stored payload");
+        let stored = Event::decode(&got.kind, got.version, raw.get());
+        assert_eq!(stored, event);
     }
 
     #[test]

@@ -2,10 +2,11 @@
 
 use holon_domain::failure::FailureArtifact;
 use holon_domain::{AgentId, Timestamp};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Response of `GET /control/runtime/status`. `GET /control/runtime/readiness` leaves out activity and failure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuntimeStatusResponse {
     pub ok: bool,
     /// True once recovery is done, until the host shuts down.
@@ -37,7 +38,7 @@ pub struct RuntimeStatusResponse {
 }
 
 /// State of the host as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityState {
     /// No agent runs and nothing is waited for.
@@ -49,7 +50,7 @@ pub enum ActivityState {
 }
 
 /// Numbers of the host's public agents and their tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RuntimeActivity {
     pub state: ActivityState,
     /// Agents that are not stopped.
@@ -60,7 +61,7 @@ pub struct RuntimeActivity {
 }
 
 /// A failure that the host reports about itself.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuntimeFailure {
     pub occurred_at: Timestamp,
     pub summary: String,
@@ -72,7 +73,7 @@ pub struct RuntimeFailure {
 }
 
 /// What is fixed at the start of a host.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StartupSurface {
     pub home_dir: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,7 +90,7 @@ pub struct StartupSurface {
 }
 
 /// The effective settings about models and tools.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeSurface {
     /// Absent if no model is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -107,7 +108,7 @@ pub struct RuntimeSurface {
 }
 
 /// One provider of the settings. It holds no secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderSurface {
     pub id: String,
     pub transport: String,

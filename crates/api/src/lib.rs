@@ -69,7 +69,9 @@ pub use runtime::{
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use state::StateResponse;
 pub use status::StatusResponse;
-pub use task::{StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskStopResponse};
+pub use task::{
+    StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse, TaskStopResponse,
+};
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
     TokenView, TokensResponse, is_repeated,

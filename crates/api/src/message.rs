@@ -1,8 +1,9 @@
 //! Requests that put messages into an agent's queue.
 //!
-//! The route a message is delivered through decides its authority. The trust fields below exist only so that the server
-//! can refuse them with a reason.
+//! The route a message is delivered through decides its authority. A prompt may ask for less. The trust fields of an
+//! event from outside exist only so that the server can refuse them with a reason.
 
+use holon_domain::authority::TrustLevel;
 use holon_domain::message::{Body, MessageKind, Origin, Priority};
 use holon_domain::{AgentId, MessageId};
 use schemars::JsonSchema;
@@ -15,13 +16,17 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub struct PromptRequest {
     pub text: String,
-    /// Queue priority; `interject` when absent.
+    /// Queue priority; when absent `interject`, or `next` if the trust is lowered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["interject", "next", "normal", "background"]))]
     pub priority: Option<Priority>,
     /// Upper bound on the model rounds of its turn, at least 1; `ROUNDS_PER_TURN` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<u32>,
+    /// Trust that the text deserves, `trusted_operator` when absent. A lower trust is honoured, and such a prompt may not
+    /// interject.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustLevel>,
 }
 
 /// Body of `POST /agents/{id}/enqueue`. Exactly one of `body`, `text` and `json` is given.

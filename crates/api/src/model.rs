@@ -42,7 +42,7 @@ pub struct ClearModelRequest {
 }
 
 /// Response to [`SetModelRequest`] and [`ClearModelRequest`].
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModelResponse {
     pub ok: bool,
     pub agent_id: AgentId,
@@ -51,7 +51,7 @@ pub struct AgentModelResponse {
 }
 
 /// One model of the catalog.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelMetadata {
     /// Reference in the form `provider/model`.
     pub model_ref: String,
@@ -84,7 +84,7 @@ pub struct ModelMetadata {
     clippy::struct_excessive_bools,
     reason = "each is a published field of its own"
 )]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ModelCapabilities {
     /// The model may call several tools in one response.
@@ -100,7 +100,7 @@ pub struct ModelCapabilities {
 }
 
 /// Price in US dollars per million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPrice {
     pub input: f64,
     pub output: f64,
@@ -113,7 +113,7 @@ pub struct ModelPrice {
 }
 
 /// Availability of a model on this host, with the reason if it is unavailable.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelAvailability {
     /// Reference in the form `provider/model`.
     pub model: String,
@@ -158,7 +158,7 @@ pub struct ModelAvailability {
 }
 
 /// Response of `GET /models`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelsResponse {
     pub available_models: Vec<ModelMetadata>,
     /// Availability of the same models on this host, at the time of the response.

@@ -9,12 +9,13 @@ use holon_domain::event::Event;
 use holon_domain::feed::EventRecord;
 use holon_domain::message::{AdmissionContext, DeliverySurface, MessageLabels, Origin};
 use holon_domain::{MessageId, RunId, TaskId, WorkItemId};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// Origin of an event, and the message, run, task and work item it belongs to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Provenance {
     /// Origin of the message.
     #[serde(
@@ -263,6 +264,7 @@ impl Provenance {
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
             Event::ClosureDecided(e) => Self::run(e.run_id.as_ref()),
             Event::ControlApplied(e) => Self::run(e.aborted_run_id.as_ref()),
+            Event::ControlRequestAdmitted(e) => Self::run(e.run_id.as_ref()),
             Event::TaskCreated(e) => Self::task(&e.task_id, e.parent_message_id.as_ref()),
             Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
             Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),

@@ -1,6 +1,7 @@
 //! Request of `POST /control/run`. The response is `domain::run::RunOnceResponse`.
 
 use holon_domain::AgentId;
+use holon_domain::authority::TrustLevel;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,9 @@ pub struct RunRequest {
     /// Working directory inside the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
+    /// Trust that the text deserves, `trusted_operator` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustLevel>,
 }
 
 #[cfg(test)]

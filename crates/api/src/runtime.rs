@@ -42,7 +42,7 @@ pub struct Root {
 }
 
 /// Name and version of the control protocol.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtocolInfo {
     pub name: String,
     /// Raised only by a change that an older client would misread.
@@ -65,7 +65,7 @@ impl ProtocolInfo {
 }
 
 /// Means by which a caller authenticates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMode {
     /// The caller sends the control token.
@@ -75,7 +75,7 @@ pub enum AuthMode {
 }
 
 /// Authentication that the host requires on this connection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuthInfo {
     /// Spelled out, as another host may know other modes.
     pub mode: StoredWord<AuthMode>,
@@ -99,7 +99,7 @@ impl AuthInfo {
 }
 
 /// Facts about the host, shown to authenticated callers only.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuntimeInfo {
     /// Agent used when a request names none.
     pub default_agent: AgentId,
@@ -119,7 +119,7 @@ pub struct RuntimeInfo {
 }
 
 /// Response of `GET /handshake`. An unauthenticated caller gets only `protocol` and `auth`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Handshake {
     pub ok: bool,
     pub protocol: ProtocolInfo,
@@ -132,7 +132,7 @@ pub struct Handshake {
 }
 
 /// Response of `POST /control/runtime/shutdown`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShutdownResponse {
     pub ok: bool,
     /// Process that shuts down.
@@ -144,7 +144,7 @@ pub struct ShutdownResponse {
 }
 
 /// Response of `POST /control/runtime/reload`, sent after the settings file and the credentials were read again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReloadResponse {
     pub ok: bool,
     /// Keys of settings with a new value. The value takes effect at each agent's next turn.

@@ -1,61 +1,45 @@
-//! Response with one agent's summary, and the empty lists of features that this build does not have.
+//! Response with one agent's summary, and the lists that clients of the contract iterate over.
 
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
-use holon_domain::summary::AgentSummary;
+use holon_domain::summary::{AgentSummary, NotificationView};
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::wait::WaitRecord;
-use serde::{Serialize, Serializer};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::Value;
 
 /// Response of `GET /agents/{id}/status`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatusResponse {
     /// Its fields are flattened into the response.
-    #[serde(flatten, serialize_with = "write_summary")]
+    #[serde(flatten)]
     pub summary: AgentSummary,
     /// The active waits again, under the name that clients of the contract read.
     pub active_waiting_intents: Vec<WaitRecord>,
     /// Sources of the instruction files that the next prompt loads.
     pub loaded_agents_md: LoadedAgentsMd,
     pub skills: Skills,
-    /// Empty lists that clients of the contract iterate over.
+    /// Lists that clients of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
 }
 
-/// Fields of an agent's state whose features this build does not have, so that a client can read them.
-const EMPTY_STATE: [&str; 1] = ["tool_latency"];
-
-/// Writes a summary, with an empty list for each field of the contract that this build does not fill.
-fn write_summary<S: Serializer>(summary: &AgentSummary, serializer: S) -> Result<S::Ok, S::Error> {
-    let mut fields = serde_json::to_value(summary).map_err(serde::ser::Error::custom)?;
-    if let Some(Value::Object(state)) = fields.get_mut("agent") {
-        for name in EMPTY_STATE {
-            state
-                .entry(name)
-                .or_insert_with(|| Value::Array(Vec::new()));
-        }
-    }
-    fields.serialize(serializer)
-}
-
-/// Lists of the contract. Those whose features this build does not have are always empty, so that a client can iterate
-/// over them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+/// Lists of the contract that are no part of the stored form of a summary.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Planes {
     /// Agents that this agent created and supervises.
     pub active_children: Vec<ActiveChild>,
-    /// Conditions the children wait for.
-    pub active_wait_conditions: Vec<Value>,
+    /// The active waits of the agent and of its work items: one record is both a waiting intent and its condition.
+    pub active_wait_conditions: Vec<WaitRecord>,
     /// Active capabilities of the agent, without their URLs.
     pub active_external_triggers: Vec<TriggerRecord>,
-    /// Notices sent to the operator beside the briefs.
-    pub recent_operator_notifications: Vec<Value>,
+    /// Notifications of the operator beside the briefs, newest first.
+    pub recent_operator_notifications: Vec<NotificationView>,
 }
 
 /// Skills of an agent by state.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, JsonSchema)]
 pub struct Skills {
     /// Always empty: templates belong to the user and not to an agent; `holon template list` shows them.
     pub agent_templates_catalog: Vec<Value>,
@@ -86,8 +70,9 @@ impl From<AgentSummary> for StatusResponse {
             },
             planes: Planes {
                 active_children: std::mem::take(&mut summary.active_children),
+                active_wait_conditions: summary.work.waiting_intents.clone(),
                 active_external_triggers: summary.work.external_triggers.clone(),
-                ..Planes::default()
+                recent_operator_notifications: summary.work.notifications.clone(),
             },
             summary,
         }

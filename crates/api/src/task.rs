@@ -2,9 +2,11 @@
 
 use crate::message::FieldPresence;
 use holon_domain::AgentId;
-use holon_domain::task::TaskStatusSnapshot;
+use holon_domain::authority::TrustLevel;
+use holon_domain::task::{TaskOutputSnapshot, TaskStatusSnapshot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Body of `POST /control/agents/{id}/tasks`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -38,10 +40,9 @@ pub struct StartTaskRequest {
     #[serde(default, skip_serializing)]
     #[schemars(with = "serde_json::Value")]
     pub max_output_tokens: FieldPresence,
-    /// Accepted from older clients and ignored.
-    #[serde(default, skip_serializing)]
-    #[schemars(with = "serde_json::Value")]
-    pub trust: FieldPresence,
+    /// Trust that the result of the task deserves at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<TrustLevel>,
 }
 
 /// Body of `POST /control/agents/{id}/tasks/{task}/input`.
@@ -60,8 +61,26 @@ pub struct TaskInputRequest {
     pub trust: FieldPresence,
 }
 
+/// Response of `GET /agents/{id}/tasks/{task}/output`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskOutputResponse {
+    /// `success` once the task is over, `timeout` if the request waited in vain, else `not_ready`.
+    #[schemars(extend("enum" = ["success", "timeout", "not_ready"]))]
+    pub retrieval_status: String,
+    pub task: TaskOutputSnapshot,
+    /// Absent if the task has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_for_ms: Option<u64>,
+    /// Reason why the output could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreadable: Option<String>,
+    /// Facts about streams and offsets that were not asked for or do not exist.
+    #[serde(flatten)]
+    pub notes: Map<String, Value>,
+}
+
 /// Response to input that the task has taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskInputResponse {
     pub ok: bool,
     pub agent_id: AgentId,
@@ -75,7 +94,7 @@ pub struct TaskInputResponse {
 }
 
 /// Response to `POST /control/agents/{id}/tasks/{task}/stop`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskStopResponse {
     pub ok: bool,
     pub agent_id: AgentId,

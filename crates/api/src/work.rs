@@ -64,7 +64,7 @@ fn decode_nullable<'de, D: Deserializer<'de>>(
 }
 
 /// Response of `GET /agents/{id}/work-items`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkItemsResponse {
     pub context: WorkItemsContext,
     pub filter: WorkItemFilter,
@@ -81,7 +81,7 @@ pub struct WorkItemsResponse {
 }
 
 /// The agent's focus at the time of the response.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkItemsContext {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub current_work_item_id: Option<WorkItemId>,

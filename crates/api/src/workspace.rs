@@ -66,7 +66,7 @@ pub struct WorktreesRequest {
 }
 
 /// Response to a change of an agent's workspaces.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceResponse {
     pub ok: bool,
     pub agent_id: AgentId,
@@ -92,14 +92,14 @@ impl WorkspaceResponse {
 }
 
 /// Response of `GET /agents/{id}/worktree-summary`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeSummaryResponse {
     pub agent_id: AgentId,
     pub summary: WorktreeSummary,
 }
 
 /// The place in which an agent works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeSummary {
     /// The active workspace with its execution root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ pub struct WorktreeSummary {
 }
 
 /// Response of `POST /control/agents/{id}/workspace/use`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UseWorkspaceResponse {
     pub ok: bool,
     pub agent_id: AgentId,

@@ -9,6 +9,7 @@ mod task;
 mod template;
 mod token;
 mod trigger;
+mod trust;
 mod usage;
 mod view;
 mod work;
@@ -31,6 +32,7 @@ pub(crate) use task::{OutputArgs, StartArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
 pub(crate) use trigger::{TriggerCommand, WebhookCommand};
+pub(crate) use trust::TrustArg;
 pub(crate) use usage::UsageArgs;
 pub(crate) use view::{EventsArgs, TailArgs, TranscriptArgs, TuiArgs};
 pub(crate) use work::{TimerArgs, TimerCommand, UpdateArgs, WaitCommand, WakeArgs, WorkCommand};
@@ -109,7 +111,14 @@ pub(crate) enum Command {
         /// Id of the agent [default: the host's default agent].
         agent: Option<String>,
     },
-    /// Diagnose an agent: show what its model was told.
+    /// Start or stop an agent, or abort its run: the older spelling of `holon agent start|stop|abort`.
+    #[command(hide = true)]
+    Control {
+        action: ControlArg,
+        #[command(flatten)]
+        agent: AgentArg,
+    },
+    /// Diagnose an agent: show what its model was told, and where the time of its turns went.
     Debug {
         #[command(subcommand)]
         command: DebugCommand,
@@ -274,6 +283,7 @@ impl Command {
             | Self::Events(_)
             | Self::Transcript(_)
             | Self::Explain { .. }
+            | Self::Control { .. }
             | Self::Debug { .. }
             | Self::Work { .. }
             | Self::Task { .. }
@@ -338,6 +348,9 @@ pub(crate) struct RunArgs {
     /// waits until its tasks have ended and the agent has read their results.
     #[arg(long, conflicts_with = "agent")]
     pub(crate) no_wait_for_tasks: bool,
+    /// Trust that the text deserves, if it is not your own word [default: trusted-operator].
+    #[arg(long, value_name = "TRUST", hide_default_value = true)]
+    pub(crate) trust: Option<TrustArg>,
     #[command(flatten)]
     pub(crate) workspace: WorkspaceArgs,
 }
@@ -347,6 +360,9 @@ pub(crate) struct RunArgs {
 pub(crate) struct PromptArgs {
     /// Text of the message; - reads it from standard input.
     pub(crate) text: String,
+    /// Trust that the text deserves, if it is not your own word [default: trusted-operator].
+    #[arg(long, value_name = "TRUST", hide_default_value = true)]
+    pub(crate) trust: Option<TrustArg>,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
 }
@@ -365,6 +381,25 @@ pub(crate) enum DebugCommand {
         #[arg(long)]
         full: bool,
     },
+    /// Show where the time of an agent's last turns went: in the queue, in requests to models, in tools.
+    Latency {
+        #[command(flatten)]
+        agent: AgentArg,
+        /// Turns to show.
+        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
+        limit: u64,
+        /// Events to read for them at most.
+        #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+        events_limit: u64,
+    },
+}
+
+/// Actions of `holon control`, the older spelling of three commands of `holon agent`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ControlArg {
+    Start,
+    Stop,
+    Abort,
 }
 
 /// Subcommands of `holon agent`.

@@ -15,6 +15,7 @@ mod doctor;
 mod events;
 mod explain_error;
 pub(crate) mod init;
+mod latency;
 mod man_pages;
 mod prompt;
 mod run;
@@ -93,6 +94,10 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Worktree { command } => block_on(workspace::worktree(target, command, output)),
         Command::Wake(wake) => block_on(waiting::wake(target, wake, output)),
         Command::Explain { agent } => block_on(waiting::explain(target, agent, output)),
+        Command::Control { action, agent } => {
+            let command = agent::of_control(action, agent.agent);
+            block_on(agent::run(target, command, output))
+        }
         Command::Debug { command } => block_on(debug::run(target, command, output)),
         Command::Agent { command } => block_on(agent::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),

@@ -103,6 +103,20 @@ impl Client {
         self.post(target, &EmptyRequest::default()).await
     }
 
+    /// Tries what waits for a remote operator at once.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn retry_binding(
+        &self,
+        agent_id: &AgentId,
+        binding_id: &str,
+    ) -> Result<RetryDeliveriesResponse, Error> {
+        let id = escape_segment(binding_id);
+        let target = format!("/control/agents/{agent_id}/operator-bindings/{id}/retry");
+        self.post(target, &EmptyRequest::default()).await
+    }
+
     /// Queues a message of a bound remote operator.
     ///
     /// # Errors

@@ -80,8 +80,8 @@ impl Client {
         .await
     }
 
-    /// Delivers JSON to a capability once. `path` is the part of its URL behind the address of the host. A repetition
-    /// with the same id has no second effect.
+    /// Delivers JSON to a capability or an unsigned webhook once. `path` is the part of its URL behind the address of the
+    /// host. A repetition with the same id has no second effect.
     ///
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].

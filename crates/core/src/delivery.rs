@@ -50,6 +50,7 @@ pub(crate) fn message(
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     };
     // A message that an agent sends itself is paced like its other follow-ups.
     let cause = if *from == draft.agent.identity.agent_id {

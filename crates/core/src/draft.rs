@@ -14,7 +14,8 @@ use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
-    AgentStateChanged, ControlApplied, EffectOutcomeDropped, Event, SessionStateChanged,
+    AgentStateChanged, ControlApplied, ControlRequestAdmitted, EffectOutcomeDropped, Event,
+    SessionStateChanged,
 };
 use holon_domain::log::LogEntry;
 use holon_domain::needs::{LoadedRows, Needs, Part};
@@ -32,6 +33,9 @@ mod view;
 mod work;
 
 use work::WorkRows;
+
+/// Place of a decision about a lifecycle request.
+const CONTROL_BOUNDARY: &str = "control";
 
 /// Inputs for other agents in the order they were sent, each with its receiver.
 pub(crate) type Sends = Vec<(AgentId, AgentSend)>;
@@ -205,15 +209,37 @@ impl<'a> Draft<'a> {
         self.sends.push((to, sent));
     }
 
-    /// Moves the agent to another lifecycle state and records the command that did it.
+    /// Records that an operator's lifecycle request is accepted.
+    pub(crate) fn admit_control(&mut self, action: &str) {
+        let run_id = self.agent.open_turn.as_ref();
+        let run_id = run_id.map(|turn| turn.run_id.clone());
+        self.event(Event::ControlRequestAdmitted(ControlRequestAdmitted {
+            action: action.to_owned(),
+            boundary: CONTROL_BOUNDARY.to_owned(),
+            previous_status: self.before.status,
+            run_id,
+        }));
+    }
+
+    /// Moves the agent to another lifecycle state and records the command that did it, with the tasks that it ends.
     pub(crate) fn apply_control(
         &mut self,
         action: &str,
         next: Lifecycle,
         aborted_run_id: Option<RunId>,
+        task_ids: Vec<TaskId>,
     ) {
         let previous = self.agent.lifecycle;
         self.agent.lifecycle = next;
+        let releases = matches!(next, Lifecycle::Stopped | Lifecycle::Deleting);
+        let held = self.agent.occupancy.as_ref().filter(|_| releases);
+        let workspace_occupancy_id = held.map(|held| held.execution_root_id.clone());
+        let evidence = match self.queue.pending {
+            0 => Vec::new(),
+            _ if next == Lifecycle::Deleting => Vec::new(),
+            pending => vec![format!("queued messages that stay: {pending}")],
+        };
+        let next_status = signal(self.assessment_facts()).status;
         let work = &self.agent.work;
         let (cancelled_timers, cancelled_waits) = match action {
             "archive" => (work.active_timers, work.active_waits),
@@ -221,6 +247,12 @@ impl<'a> Draft<'a> {
         };
         self.event(Event::ControlApplied(ControlApplied {
             action: action.to_owned(),
+            boundary: Some(CONTROL_BOUNDARY.to_owned()),
+            previous_status: Some(self.before.status),
+            next_status: Some(next_status),
+            task_ids,
+            workspace_occupancy_id,
+            evidence,
             previous,
             next,
             aborted_run_id,

@@ -48,7 +48,7 @@ pub(crate) fn handle_prepared(
                 FailureCause::HOME_NOT_MADE,
                 reason,
             );
-            draft.apply_control("stop", Lifecycle::Stopped, None);
+            draft.apply_control("stop", Lifecycle::Stopped, None, Vec::new());
             // An operator may have started commands meanwhile.
             if draft.agent.active_tasks > 0 {
                 task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");

@@ -1,5 +1,6 @@
 //! A message as a route or subsystem submits it. `admission` decides whether it is admitted, and its authority.
 
+use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -30,6 +31,8 @@ pub struct Ingress {
     pub causation_id: Option<String>,
     /// The most model rounds its turn may take, at least 1; none leaves it to the limits.
     pub max_rounds: Option<u32>,
+    /// Authority that the sender asks for at most. It lowers the authority of the route and never raises it.
+    pub at_most: Option<AuthorityClass>,
 }
 
 impl Ingress {
@@ -48,6 +51,7 @@ impl Ingress {
             correlation_id: None,
             causation_id: None,
             max_rounds: None,
+            at_most: None,
         }
     }
 
@@ -70,6 +74,7 @@ impl Ingress {
             correlation_id: None,
             causation_id: None,
             max_rounds: None,
+            at_most: None,
         }
     }
 }

@@ -65,5 +65,6 @@ pub mod workspace;
 pub use ingress::Ingress;
 pub use input::{AgentView, HostConditions, Input, Reply, RoundAnswer, Stamp};
 pub use needs::needs;
+pub use planted::reply_is_forgotten;
 pub use rejection::Rejection;
 pub use step::{Step, StepError, step};

@@ -39,7 +39,7 @@ use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
-use holon_domain::{Entropy, RunId, Timestamp};
+use holon_domain::{Entropy, RunId, TaskId, Timestamp};
 
 /// The numbers that the host has given out before an agent is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -215,8 +215,9 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
         }),
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
+            draft.admit_control("start");
             // A path that could not be used is checked again.
-            draft.apply_control("start", Lifecycle::Booting, None);
+            draft.apply_control("start", Lifecycle::Booting, None, Vec::new());
             home::prepare(draft);
             Ok(Reply::Done)
         }
@@ -272,11 +273,13 @@ pub(crate) fn stop(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
 
 /// Stops an agent that may run, for an action of an operator.
 fn stop_running(draft: &mut Draft<'_>, action: &str) {
+    draft.admit_control(action);
     let aborted = release_all(
         draft,
         "stopped by an operator before the answer was complete",
     );
-    draft.apply_control(action, Lifecycle::Stopped, aborted);
+    let tasks = active_task_ids(draft);
+    draft.apply_control(action, Lifecycle::Stopped, aborted, tasks);
     task::stop_all(draft, StopOrder::with_agent(), "stopped with its agent");
 }
 
@@ -293,7 +296,10 @@ pub(crate) fn archive(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
             end_wakes(draft);
             return Ok(Reply::Done);
         }
-        Lifecycle::Stopped => draft.apply_control("archive", Lifecycle::Stopped, None),
+        Lifecycle::Stopped => {
+            draft.admit_control("archive");
+            draft.apply_control("archive", Lifecycle::Stopped, None, Vec::new());
+        }
         Lifecycle::Booting | Lifecycle::Runnable => stop_running(draft, "archive"),
     }
     draft.agent.archived_at = Some(draft.now);
@@ -307,11 +313,12 @@ pub(crate) fn retire_child(draft: &mut Draft<'_>) {
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
             let aborted = release_all(draft, "stopped by its supervisor before it was done");
-            draft.apply_control("archive", Lifecycle::Stopped, aborted);
+            let tasks = active_task_ids(draft);
+            draft.apply_control("archive", Lifecycle::Stopped, aborted, tasks);
             task::stop_all(draft, StopOrder::default(), "stopped with its agent");
         }
         Lifecycle::Stopped | Lifecycle::Deleting => {
-            draft.apply_control("archive", draft.agent.lifecycle, None);
+            draft.apply_control("archive", draft.agent.lifecycle, None, Vec::new());
         }
     }
     draft.agent.archived_at = Some(draft.now);
@@ -414,10 +421,11 @@ pub(crate) fn abort(
             stop(draft)?;
         }
         AfterAbort::GoOn => {
+            draft.admit_control("abort");
             let summary = "aborted by an operator before the answer was complete";
             let aborted = turn::abort(draft, TerminalReason::OperatorAborted, summary);
             let lifecycle = draft.agent.lifecycle;
-            draft.apply_control("abort", lifecycle, aborted);
+            draft.apply_control("abort", lifecycle, aborted, Vec::new());
         }
     }
     Ok(Reply::Aborted { run_id: current })
@@ -438,9 +446,11 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
             | HomeState::Removed => Reply::Unchanged,
         };
     }
+    draft.admit_control("delete");
     let aborted = release_all(draft, "removed before the answer was complete");
     outbox::close(draft);
-    draft.apply_control("delete", Lifecycle::Deleting, aborted);
+    let tasks = active_task_ids(draft);
+    draft.apply_control("delete", Lifecycle::Deleting, aborted, tasks);
     delegation::release_all(draft);
     let order = StopOrder {
         force: true,
@@ -451,6 +461,11 @@ pub(crate) fn delete(draft: &mut Draft<'_>) -> Reply {
     task::stop_all(draft, order, "removed with its agent");
     home::remove_when_free(draft);
     Reply::Done
+}
+
+fn active_task_ids(draft: &Draft<'_>) -> Vec<TaskId> {
+    let active = draft.active_tasks();
+    active.into_iter().map(|task| task.id).collect()
 }
 
 /// Releases everything the agent waits for: its run, its rest and its home effect. Later outcomes are stale.

@@ -10,6 +10,7 @@ pub(crate) use command::{end_lane, handle_command};
 
 use crate::draft::Draft;
 use crate::input::{Reply, Stamp};
+use crate::planted::{Fault, is_planted};
 use crate::{delegation, routing};
 use holon_domain::agent::Visibility as AgentVisibility;
 use holon_domain::brief::{ActionCode, BriefRow};
@@ -186,9 +187,14 @@ fn begin_if_idle(draft: &mut Draft<'_>, route: &DeliveryRoute) {
     if lane.state != LaneState::Idle || lane.pending() == 0 {
         return;
     }
+    let overtakes = lane.failed_attempts > 0 && lane.pending() > 1;
+    let seq = match overtakes && is_planted(Fault::DeliveryOvertakes) {
+        true => lane.head + 1,
+        false => lane.head,
+    };
     let effect = draft.open_effect(Effect::SubmitDelivery {
         route: route.clone(),
-        seq: lane.head,
+        seq,
     });
     let since = Some(draft.now);
     set_state(draft, route, LaneState::Sending { effect, since });
@@ -228,6 +234,16 @@ pub(crate) fn handle_submitted(
         SubmitResult::Refused { error } => {
             let error = Some(shorten(error));
             settle_head(draft, route, DeliveryStatus::FailedToSubmit, error, None);
+            begin_if_idle(draft, route);
+        }
+        SubmitResult::Retry { .. } if is_planted(Fault::FailureCallsAccepted) => {
+            settle_head(
+                draft,
+                route,
+                DeliveryStatus::AcceptedByTransport,
+                None,
+                None,
+            );
             begin_if_idle(draft, route);
         }
         SubmitResult::Retry {
@@ -318,7 +334,9 @@ pub(crate) fn handle_pause_end(draft: &mut Draft<'_>, id: DueId, route: &Deliver
         return Reply::Unchanged;
     }
     set_state(draft, route, LaneState::Idle);
-    begin_if_idle(draft, route);
+    if !is_planted(Fault::DeliveryPauseEndless) {
+        begin_if_idle(draft, route);
+    }
     Reply::Done
 }
 

@@ -57,12 +57,26 @@ planted_faults! {
     HeldResultDropped = "a result that is to be held is settled",
     OldGenerationAccepted = "a token of an older generation is accepted",
     RetriesUncounted = "tries of a model are not counted",
+    FailureCallsAccepted = "a delivery whose attempt failed counts as accepted",
+    DeliveryOvertakes = "after a failed attempt the next delivery of the route goes first",
+    DeliveryPauseEndless = "the end of a pause of a route begins no attempt",
+    DeliveryReplyForgotten = "the reply to a delivery from outside is not kept",
 }
 
 /// Returns false: this build has no planted faults.
 #[cfg(not(feature = "planted"))]
 pub(crate) const fn is_planted(_fault: Fault) -> bool {
     false
+}
+
+/// Returns true if the engine is to forget the reply to a delivery from outside.
+#[must_use]
+#[allow(
+    clippy::missing_const_for_fn,
+    reason = "it reads the thread's fault where faults can be planted"
+)]
+pub fn reply_is_forgotten() -> bool {
+    is_planted(Fault::DeliveryReplyForgotten)
 }
 
 #[cfg(feature = "planted")]

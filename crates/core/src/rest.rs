@@ -126,6 +126,7 @@ pub(crate) fn handle_rest_end(
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     };
     let provenance = Provenance::self_caused(authority).with_resumes(Some(ResumeReason::Rest));
     let entry = admission::enqueue(draft, tick, provenance);

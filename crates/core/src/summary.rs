@@ -9,7 +9,9 @@ use holon_domain::agent::{
     Ownership, ProfilePreset, Visibility,
 };
 use holon_domain::delivery::OutboxLane;
+use holon_domain::event::Event;
 use holon_domain::explanation::Explanation;
+use holon_domain::feed::EventRecord;
 use holon_domain::guidance::ActiveSkillView;
 use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
 use holon_domain::model::ModelRef;
@@ -17,13 +19,14 @@ use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
     ExecutionSnapshot, LifecycleHint, ModelSource, NotificationView, Posture, SchedulingPosture,
-    WorkSummary,
+    ToolLatency, WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemSchedulingState, WorkItemView};
 use holon_domain::workspace::{Occupant, WorkspaceEntry};
+use std::collections::BTreeMap;
 
 /// Builds the summary of one agent.
 #[must_use]
@@ -58,6 +61,7 @@ pub fn summarise(
                 .collect(),
             ..ExecutionSnapshot::host_local(agent.workspace.clone())
         },
+        active_workspace_occupancy: agent.occupancy.clone(),
         active_task_count: u64::try_from(active_tasks.len()).unwrap_or(u64::MAX),
         active_tasks,
         recent_brief_count: agent.counters.briefs.min(BRIEF_PAGE),
@@ -111,6 +115,44 @@ pub fn warn_of_occupants(summary: &mut AgentSummary, occupants: &[Occupant]) {
 pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHint>) {
     summary.work = work;
     summary.agent.pending_wake_hint = hints.into_iter().max_by_key(|hint| hint.last_at);
+}
+
+/// Adds what the newest events tell: the durations of tool calls, and the notifications. The last notification is kept
+/// in the agent's row and is shown even if its event is older.
+pub fn add_recent(summary: &mut AgentSummary, newest_first: &[EventRecord]) {
+    let mut tools: BTreeMap<&str, ToolLatency> = BTreeMap::new();
+    for record in newest_first {
+        let (tool_name, duration_ms, failed) = match &record.event {
+            Event::ToolExecuted(e) => (&e.tool_name, e.duration_ms, 0),
+            Event::ToolExecutionFailed(e) => (&e.tool_name, e.duration_ms, 1),
+            Event::OperatorNotificationRequested(e) => {
+                summary.work.notifications.push(NotificationView {
+                    notification_id: e.notification_id.clone(),
+                    created_at: record.at,
+                    summary: e.summary.clone(),
+                });
+                continue;
+            }
+            _ => continue,
+        };
+        let tool = tools.entry(tool_name).or_insert_with(|| ToolLatency {
+            tool_name: tool_name.clone(),
+            calls: 0,
+            failed: 0,
+            total_duration_ms: 0,
+            max_duration_ms: 0,
+            last_duration_ms: duration_ms,
+        });
+        tool.calls += 1;
+        tool.failed += failed;
+        tool.total_duration_ms = tool.total_duration_ms.saturating_add(duration_ms);
+        tool.max_duration_ms = tool.max_duration_ms.max(duration_ms);
+    }
+    summary.agent.tool_latency = tools.into_values().collect();
+    if summary.work.notifications.is_empty() {
+        let last = summary.agent.last_notification.clone();
+        summary.work.notifications.extend(last);
+    }
 }
 
 /// Builds the view of a work item with its scheduling state for this agent.
@@ -274,6 +316,7 @@ fn state_view(
         total_model_rounds: totals.model_rounds,
         last_turn_token_usage: totals.last_turn,
         active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
+        tool_latency: Vec::new(),
         execution_profile: policy::profile_of(agent, host),
         attached_workspaces: agent
             .usable_workspaces()

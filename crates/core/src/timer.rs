@@ -370,6 +370,7 @@ fn tick(draft: &mut Draft<'_>, timer: &TimerRecord, slot: Timestamp, missed: u64
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     };
     let authority = tick_authority(timer.authority, Fault::TimerAuthority);
     let provenance = Provenance {

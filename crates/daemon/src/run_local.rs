@@ -109,5 +109,6 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {
             cwd: request.cwd.map(PathBuf::from),
         },
         admission_context: AdmissionContext::LocalProcess,
+        at_most: request.trust.map(Into::into),
     })
 }

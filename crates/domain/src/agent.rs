@@ -31,10 +31,11 @@ use crate::tool::ToolFamily;
 use crate::turn::{OpenTurn, TerminalRecord};
 use crate::usage::CallEstimate;
 use crate::workspace::Occupancy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Role of an agent on its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentKind {
     /// The agent that a request without a name is for. There is one on each host.
@@ -46,7 +47,7 @@ pub enum AgentKind {
 }
 
 /// Audience to which an agent is listed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Visibility {
     /// Listed for every client with access.
@@ -56,7 +57,7 @@ pub enum Visibility {
 }
 
 /// Party that supervises an agent and decides about its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
     SelfOwned,
@@ -64,7 +65,7 @@ pub enum Ownership {
 }
 
 /// Preset of tool families that an agent may use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProfilePreset {
     /// Every tool family of the host.
@@ -91,7 +92,7 @@ impl ProfilePreset {
 }
 
 /// Identity of an agent. Set when the agent is created and never changed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIdentity {
     pub agent_id: AgentId,
     pub kind: AgentKind,
@@ -107,7 +108,7 @@ pub struct AgentIdentity {
 }
 
 /// Tells a live agent from one that is being removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IdentityStatus {
     #[default]
@@ -117,7 +118,7 @@ pub enum IdentityStatus {
 }
 
 /// An identity as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IdentityView {
     /// The identity itself. Its fields are serialised beside the others.
     #[serde(flatten)]
@@ -153,7 +154,7 @@ impl std::ops::Deref for IdentityView {
 }
 
 /// Status as clients see it. Computed from the stored facts, never stored itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AgentStatus {
     /// The home directory is being prepared.
@@ -169,7 +170,7 @@ pub enum AgentStatus {
 }
 
 /// Tells whether an agent may run. This is the only stored part of its status.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
     /// The home directory is being prepared. Input is admitted and waits.
@@ -187,7 +188,7 @@ impl Lifecycle {
 }
 
 /// A rest that the agent asked for with `Sleep`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestRecord {
     pub since: Timestamp,
     /// Reason in the agent's words.
@@ -202,7 +203,7 @@ pub struct RestRecord {
 }
 
 /// Time at which a rest or a pause ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestWake {
     pub at: Timestamp,
     /// Entry of the due-queue that ends it. Absent once it has fired.
@@ -240,8 +241,9 @@ pub struct Totals {
 }
 
 /// The last failure of a turn or of the agent's home, kept for inspection.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(from = "legacy::StoredFailure")]
+#[schemars(!from)]
 pub struct LastFailure {
     pub occurred_at: Timestamp,
     /// Kind of failure that decisions read. The artifact beside it is written for people.

@@ -2,10 +2,11 @@
 
 use crate::model::ModelFailureKind;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Tokens of one or many model rounds. Figures that a provider does not report count as zero.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Tokens of the request.
     pub input_tokens: u64,
@@ -92,7 +93,7 @@ impl TokenUsage {
 }
 
 /// Effect of a provider's prompt cache. All figures are parts of the input tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ProviderCacheUsage {
     pub read_input_tokens: u64,
     pub creation_input_tokens: u64,
@@ -104,7 +105,7 @@ pub struct ProviderCacheUsage {
 }
 
 /// Outcome of one attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptOutcome {
     /// It failed and will be retried.
@@ -118,7 +119,7 @@ pub enum AttemptOutcome {
 }
 
 /// Decision of the retry policy about a failed attempt, as it is stored.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptDisposition {
     /// The same model is asked again after a pause.
@@ -157,7 +158,7 @@ impl AttemptDisposition {
 
 /// A stored word of a closed set. A word that another build wrote and this build does not know is kept and written back
 /// unchanged.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum StoredWord<T> {
     Known(T),
@@ -187,7 +188,7 @@ impl StoredWord<ModelFailureKind> {
 }
 
 /// Flags that the HTTP client reports about an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "the facts as the HTTP client states them, one by one"
@@ -209,7 +210,7 @@ pub struct HttpErrorDetails {
 }
 
 /// Structured facts about a transport failure. Contains no secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TransportDiagnostics {
     /// Stage at which the request failed: route, credential, connect, send, headers, body, decode or script.
     pub stage: String,
@@ -233,7 +234,7 @@ pub struct TransportDiagnostics {
 }
 
 /// One request to a provider and its outcome.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptRecord {
     pub provider: String,
     /// Model of the request, as `provider/model`.
@@ -278,7 +279,7 @@ pub struct AttemptRecord {
 }
 
 /// All requests of one model round.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AttemptTimeline {
     /// In the order in which they were sent.
     pub attempts: Vec<AttemptRecord>,

@@ -1,11 +1,14 @@
 //! Authority classes: the trust in a message's content. Derived from the interface it came through, never supplied by a
 //! caller.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Trust in the content of a message, which decides whether a model treats it as instruction, signal or evidence.
 /// Ordered, strongest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthorityClass {
     /// Text of the operator, which defines scope and constraints.
@@ -33,7 +36,7 @@ impl AuthorityClass {
 }
 
 /// Older label for the same fact, kept for readers of the wire format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrustLevel {
     TrustedOperator,

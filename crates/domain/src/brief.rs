@@ -2,11 +2,12 @@
 
 use crate::id::{BriefId, MessageId, TaskId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Purpose of a brief.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BriefKind {
     /// A notice that is not an outcome: work continues after the turn, or it waits for a provider or an operator.
@@ -18,7 +19,7 @@ pub enum BriefKind {
 }
 
 /// Form of an attachment's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AttachmentKind {
     File,
@@ -29,7 +30,7 @@ pub enum AttachmentKind {
 }
 
 /// Content that accompanies a brief, by address or inline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BriefAttachment {
     pub kind: AttachmentKind,
     pub name: String,
@@ -52,7 +53,7 @@ pub enum BriefText {
 }
 
 /// Action that an operator has to take before the agent can continue. Set by a decision, never by a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionRequired {
     /// Kind of action, for programs.
     pub code: ActionCode,
@@ -61,7 +62,7 @@ pub struct ActionRequired {
 }
 
 /// Kinds of action that an agent asks its operator for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionCode {
     /// The provider refuses the credential, or none is set.
@@ -117,7 +118,7 @@ pub struct BriefRow {
 pub const NO_ANSWER_YET: &str = "No answer yet. Waiting for: ";
 
 /// A brief as clients read it, with its text resolved.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BriefRecord {
     pub id: BriefId,
     /// Position among the agent's briefs; the cursor of a page. 0 in records of earlier builds.

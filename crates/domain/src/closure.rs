@@ -1,10 +1,11 @@
 //! Closure: the state of an agent's work between turns.
 
 use crate::id::WorkItemId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Outcome of an agent's work, computed between turns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ClosureOutcome {
     /// Nothing is left to do.
@@ -18,7 +19,7 @@ pub enum ClosureOutcome {
 }
 
 /// Condition that an agent waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitingReason {
     AwaitingOperatorInput,
@@ -39,7 +40,7 @@ impl WaitingReason {
 }
 
 /// Tells whether the runtime keeps the agent awake.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RuntimePosture {
     /// A turn runs or is about to.
@@ -48,7 +49,7 @@ pub enum RuntimePosture {
 }
 
 /// Runnable work that makes a closure continuable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkSignal {
     pub work_item_id: WorkItemId,
     pub status: WorkSignalStatus,
@@ -56,7 +57,7 @@ pub struct WorkSignal {
 }
 
 /// Relation of the signalled item to the agent's focus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkSignalStatus {
     /// The item has the focus.
@@ -66,7 +67,7 @@ pub enum WorkSignalStatus {
 }
 
 /// Step that the runtime takes for a work signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReactivationMode {
     /// Continue the current item.
@@ -76,7 +77,7 @@ pub enum ReactivationMode {
 }
 
 /// Closure as clients see it. `waiting_reason` is set exactly when waiting, `work_signal` exactly when continuable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClosureDecision {
     pub outcome: ClosureOutcome,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,10 +1,11 @@
 //! Continuation: classification of a trigger against the closure in which it finds the agent.
 
 use crate::closure::{ClosureOutcome, WaitingReason};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Normalised kind of a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerKind {
     /// A message of an operator.
@@ -46,7 +47,7 @@ impl TriggerKind {
 }
 
 /// Relation of a trigger to the state of the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinuationClass {
     /// The awaited thing arrived.
@@ -60,7 +61,7 @@ pub enum ContinuationClass {
 }
 
 /// Classification of one trigger. The last one of an agent is kept in its row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContinuationResolution {
     pub trigger_kind: TriggerKind,
     pub class: ContinuationClass,

@@ -13,6 +13,7 @@ use crate::model::{ModelOptions, ModelRef};
 use crate::task::{TaskRecord, TaskRecoverySpec, TaskStatus, WorkspaceMode};
 use crate::time::Timestamp;
 use crate::workspace::{WorkspaceEntry, WorkspaceSet, WorktreeSession};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Preset by which a call names the kind of agent to make.
@@ -136,7 +137,7 @@ pub struct TreeStanding {
 }
 
 /// Phase of a child as its parent sees it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChildPhase {
     /// It works, or is about to.
@@ -150,7 +151,7 @@ pub enum ChildPhase {
 }
 
 /// What a parent sees of the work of a child.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildObservability {
     pub phase: ChildPhase,
     /// Task of the child that it depends on, as `managed_task_` and its status.
@@ -171,7 +172,7 @@ pub struct ChildObservability {
 }
 
 /// State of the worktree of a child, for its parent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CleanupStatus {
     /// The child may still work in it.
@@ -181,7 +182,7 @@ pub enum CleanupStatus {
 }
 
 /// The supervision of a child for people and models. The same in `SpawnAgent`, `TaskStatus` and `TaskOutput`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildSupervision {
     pub parent_agent_id: AgentId,
     pub child_agent_id: AgentId,
@@ -237,7 +238,7 @@ pub struct DelegationRecord {
 }
 
 /// A live child in the summary of its parent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveChild {
     pub identity: IdentityView,
     pub status: AgentStatus,

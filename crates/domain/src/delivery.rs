@@ -11,6 +11,7 @@ use crate::decision::BriefSeq;
 use crate::id::{AgentId, BindingId, DeliveryId, NotificationId, TargetId, WorkItemId};
 use crate::time::Timestamp;
 use crate::visibility::Visibility;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Position of a delivery in its lane: the deliveries of one agent on one route. Dense, the first is 1.
@@ -66,7 +67,7 @@ impl DeliveryTarget {
 }
 
 /// Way in which a target is reached.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TargetKind {
     /// A JSON body is posted to an address.
@@ -111,7 +112,7 @@ impl TargetKind {
 }
 
 /// Use of a secret in a request. The credential store holds the secret itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetAuth {
     /// The receiver asks for none.

@@ -365,7 +365,10 @@ events! {
     SchedulerPostureDecision = "scheduler_posture_decision", v 1;
     /// The scheduler let an agent rest in a state that deserves attention.
     SchedulerDiagnostic = "scheduler_diagnostic", v 1;
-    /// An operator's lifecycle request (start, stop or delete) took effect.
+    /// An operator's lifecycle request (start, stop, abort, archive or delete) was accepted. Recorded before everything
+    /// that the request does. A request that changes nothing is not recorded.
+    ControlRequestAdmitted = "control_request_admitted", v 1;
+    /// A lifecycle request took effect, or a supervisor retired its child.
     ControlApplied = "control_applied", v 1;
     /// A run was aborted by an operator, by a stop or by a deletion. Its turn ends with it.
     CurrentRunAborted = "current_run_aborted", v 1;
@@ -472,11 +475,44 @@ pub struct ClosureDecided {
     pub message_seq: Option<MessageSeq>,
 }
 
+/// Accepted lifecycle request. See [`Event::ControlRequestAdmitted`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ControlRequestAdmitted {
+    /// `start`, `stop`, `abort`, `archive` or `delete`.
+    pub action: String,
+    /// Place of the decision: `control`.
+    pub boundary: String,
+    /// Status of the agent when the request came.
+    pub previous_status: crate::agent::AgentStatus,
+    /// Run that was open when the request came. Absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+}
+
 /// Change of an agent's lifecycle. See [`Event::ControlApplied`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ControlApplied {
     /// `start`, `stop`, `abort`, `archive` or `delete`.
     pub action: String,
+    /// Place of the decision: `control`. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<String>,
+    /// Status before the request. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_status: Option<crate::agent::AgentStatus>,
+    /// Status after the request. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_status: Option<crate::agent::AgentStatus>,
+    /// Tasks that the request asked to end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_ids: Vec<TaskId>,
+    /// Identity of the execution root that the agent occupied and that the request releases, at once or with the last of
+    /// its tasks. Absent if it occupied none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_occupancy_id: Option<String>,
+    /// Facts behind the change, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<String>,
     /// Lifecycle before the request.
     pub previous: crate::agent::Lifecycle,
     /// Lifecycle after the request.

@@ -11,10 +11,11 @@ use crate::time::Timestamp;
 use crate::trigger::WakeHint;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// State of an agent with its reasons, and the events that will change it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Explanation {
     pub agent_id: AgentId,
     pub status: AgentStatus,
@@ -47,7 +48,7 @@ pub struct Explanation {
 }
 
 /// An action that the due-queue will trigger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedWake {
     pub at: Timestamp,
     /// Description of the action for people.
@@ -55,7 +56,7 @@ pub struct PlannedWake {
 }
 
 /// A message that no turn has taken up yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnservedInput {
     pub message_id: MessageId,
     pub kind: MessageKind,
@@ -66,7 +67,7 @@ pub struct UnservedInput {
 }
 
 /// One decision about the agent, described from its events.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedDecision {
     /// Position of the event that recorded the decision.
     pub event_seq: u64,

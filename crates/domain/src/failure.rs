@@ -2,11 +2,12 @@
 
 use crate::model::ModelFailureKind;
 use crate::{limits, text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Area in which a failure arose.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCategory {
     /// The provider could not be reached, or refused to serve: no connection, a refused credential, a used-up allowance
@@ -22,7 +23,7 @@ pub enum FailureCategory {
 }
 
 /// Cause of an agent's last failure, for decisions. The artifact beside it is for people.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCause {
     /// The home could not be prepared, so the agent was stopped.
@@ -56,7 +57,7 @@ impl FailureCause {
 }
 
 /// Normalised description of a failure for operators and clients.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailureArtifact {
     pub category: FailureCategory,
     pub kind: String,

@@ -3,6 +3,7 @@
 //! An id is a typed prefix and 100 random bits in base 32. Ids carry no order and no meaning; order comes from sequence
 //! numbers. The caller passes the randomness in ([`Entropy`]).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Source of randomness for ids and jitter. The shell passes real randomness, tests and the simulation a seed.
@@ -31,8 +32,9 @@ macro_rules! ids {
         $(#[$doc])*
         ///
         /// Text of its prefix and twenty random characters.
-        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(transparent)]
+        #[schemars(inline)]
         pub struct $name(String);
 
         impl $name {
@@ -148,8 +150,11 @@ impl TriggerId {
 }
 
 /// Name of an agent. It is also the name of its directory, so it is one safe path component.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(try_from = "String", into = "String")]
+#[schemars(inline)]
 pub struct AgentId(String);
 
 /// Rule that a text breaks as an agent id.

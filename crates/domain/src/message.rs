@@ -14,12 +14,15 @@ use crate::closure::WaitingReason;
 use crate::continuation::TriggerKind;
 use crate::id::{AgentId, MessageId, TaskId, TimerId, WorkItemId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Kind of a message, which decides how the scheduler treats it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageKind {
     /// Direct input of the primary operator.
@@ -85,7 +88,7 @@ impl MessageKind {
 }
 
 /// Sender of a message.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Origin {
     /// The operator, who owns the agent.
@@ -187,7 +190,18 @@ impl Origin {
 
 /// Scheduling band, highest first. It orders the queue and says nothing about trust.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Default,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Default,
+    JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Priority {
@@ -269,7 +283,7 @@ impl Body {
 }
 
 /// Interface through which a message was admitted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliverySurface {
     /// `holon prompt` without a daemon.
@@ -331,7 +345,7 @@ impl DeliverySurface {
 }
 
 /// Authentication that an interface requires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AdmissionContext {
     /// None: anyone who reaches the interface may be the author.

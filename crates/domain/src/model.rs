@@ -16,6 +16,7 @@ use crate::image::ShownImage;
 use crate::provider::{ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool_set::ToolSet;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -99,7 +100,9 @@ impl From<ModelRef> for String {
 }
 
 /// Lifetime of a prompt block, which decides where a provider's cache can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Stability {
     /// Unchanged for the life of the build.

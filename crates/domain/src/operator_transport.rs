@@ -6,11 +6,12 @@
 use crate::delivery::TargetAuth;
 use crate::id::BindingId;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// An operator of one agent who is reached through a messaging system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OperatorTransportBinding {
     pub binding_id: BindingId,
     /// Name of the program that connects the messaging system, such as `bridge`.
@@ -73,7 +74,7 @@ impl OperatorTransportBinding {
 }
 
 /// Authentication of deliveries to a transport.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeliveryAuth {
     pub kind: TargetAuth,
     /// Name of the key, for the receiver. Absent if it has one key.
@@ -82,7 +83,7 @@ pub struct DeliveryAuth {
 }
 
 /// Forms of content that a transport can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TransportCapabilities {
     pub text: bool,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -92,7 +93,7 @@ pub struct TransportCapabilities {
 }
 
 /// Stage of a binding. Only an active one admits and receives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingStatus {
     Active,
@@ -103,7 +104,7 @@ pub enum BindingStatus {
 }
 
 /// Route by which an answer goes back to the operator who asked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplyRoute {
     pub binding_id: BindingId,
     pub route_id: String,

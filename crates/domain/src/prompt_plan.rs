@@ -5,6 +5,7 @@
 
 use crate::limits::RECENT_TURNS;
 use crate::model::Stability;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Returns the first turn whose messages the prompt of a turn may show. It moves in steps, so that the prompts of most
@@ -15,7 +16,9 @@ pub const fn first_turn_shown(turn_index: u64) -> u64 {
 }
 
 /// Part of a prompt, in the order in which parts are shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum BlockSource {
     /// Rules of the runtime and the execution contract, equal for all agents.
@@ -127,7 +130,7 @@ impl BlockSource {
 }
 
 /// Reason for which a part is shorter than it could be, or missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutReason {
     /// It takes more than the share of the budget that such a part may take.
@@ -178,7 +181,7 @@ pub struct BlockCut {
 pub struct PartLength(pub BlockSource, pub u32);
 
 /// What became of a part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum BlockOutcome {
     Kept,
@@ -187,7 +190,7 @@ pub enum BlockOutcome {
 }
 
 /// The plan's decision about one part.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockDecision {
     pub source: BlockSource,
     pub stability: Stability,

@@ -6,10 +6,11 @@ use crate::id::{AgentId, WorkspaceId};
 use crate::prompt_plan::BlockDecision;
 use crate::provider::ModelPolicy;
 use crate::summary::ExecutionPolicy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The prompt of an answered turn, the last one unless another was asked for, with the place in which the agent works now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptView {
     pub agent_id: AgentId,
     pub agent_home: String,
@@ -29,7 +30,7 @@ pub struct PromptView {
 }
 
 /// A prompt, part by part.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShownPrompt {
     pub turn_index: u64,
     /// Model that answered last in the turn, as `provider/model`.
@@ -60,7 +61,7 @@ pub struct ShownPrompt {
 }
 
 /// A part that a turn added to its requests after the first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnPart {
     pub kind: TurnPartKind,
     /// First round that the part stands for. For a message and a reminder, the round after which it came.
@@ -74,7 +75,7 @@ pub struct TurnPart {
 }
 
 /// The kind of one part of a turn's conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnPartKind {
     /// Stands for rounds that are left out.
@@ -90,7 +91,7 @@ pub enum TurnPartKind {
 }
 
 /// The prompt that an agent's next turn would begin with, if a given text opened it now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DraftPrompt {
     pub turn_index: u64,
     /// Model that the turn would ask first, as `provider/model`.
@@ -107,7 +108,7 @@ pub struct DraftPrompt {
 }
 
 /// A part of a prompt with the decision about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptBlockView {
     #[serde(flatten)]
     pub decision: BlockDecision,
@@ -117,7 +118,7 @@ pub struct PromptBlockView {
 }
 
 /// Input tokens of one round, and the part that a provider's cache served.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundCacheUse {
     pub turn_index: u64,
     /// Number of the round in its turn, counted from 1.

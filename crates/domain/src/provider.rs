@@ -7,6 +7,7 @@ pub use learned::{AskedServer, LearnedLimits, StatedWindow, StoredLimits};
 
 use crate::limits;
 use crate::token_ratio::TokenRatio;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -16,7 +17,7 @@ macro_rules! spelled {
         $(#[$meta])*
         ///
         /// Each name has one stored spelling, which is never renamed.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
         pub enum $name {
             $($(#[$doc])* #[serde(rename = $text)] $variant,)+
         }
@@ -240,7 +241,7 @@ pub struct CredentialRenewal {
 }
 
 /// Limits under which a model is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPolicy {
     /// Tokens of request and answer together.
     pub context_window_tokens: u32,
@@ -266,7 +267,7 @@ pub struct ModelPolicy {
 }
 
 /// The reasoning that a model is asked for when no effort is chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ReasoningPolicy {
     /// True if the model reasons: its encrypted reasoning is asked for and returned between rounds (Responses).

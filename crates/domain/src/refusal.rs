@@ -18,8 +18,8 @@ pub struct RefusalText {
 pub enum NextStep {
     /// Sent as the hint. May contain a placeholder such as `{agent_id}`, which is filled in before it is sent.
     Hint(&'static str),
-    /// Printed in the reference only. Either the error message names the step itself with details, or the sender of the
-    /// request cannot take it.
+    /// Printed in the reference, and sent over HTTP. Either the error message names the step itself with details, or the
+    /// sender of the request cannot take it, so people are not told twice.
     Unsent(&'static str),
 }
 
@@ -63,7 +63,7 @@ impl RefusalText {
         }
     }
 
-    /// Creates a refusal without a hint; its next step is printed in the reference.
+    /// Creates a refusal without a hint for people; its next step is printed in the reference and sent over HTTP.
     #[must_use]
     pub const fn without_hint(
         code: &'static str,

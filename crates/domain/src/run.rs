@@ -5,6 +5,7 @@ use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
 use crate::work_item::WorkItemListEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[allow(
@@ -16,7 +17,7 @@ const fn is_zero(count: &u32) -> bool {
 }
 
 /// State of a one-shot run when it was reported.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
     /// The message is answered, and no work of the agent is left that could go on.
@@ -30,7 +31,7 @@ pub enum RunStatus {
 }
 
 /// Author of a run's `final_text`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TextSource {
     /// The model: its last text, its report, or its question to the operator.
@@ -40,7 +41,7 @@ pub enum TextSource {
 }
 
 /// Result of a one-shot run, as `holon run --json` prints it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOnceResponse {
     pub agent_id: AgentId,
     /// Message that the run answers.

@@ -22,11 +22,12 @@ use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::TerminalRecord;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
-use crate::workspace::{WorkspaceEntry, WorktreeSession};
+use crate::workspace::{Occupancy, WorkspaceEntry, WorktreeSession};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Scheduling state of an agent in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Posture {
     /// A word that this build does not know.
@@ -52,7 +53,7 @@ pub enum Posture {
 }
 
 /// Posture of an agent with its reason.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SchedulingPosture {
     pub posture: Posture,
     /// One sentence for people.
@@ -72,7 +73,7 @@ pub struct SchedulingPosture {
 }
 
 /// Steps that an operator can take with a stopped agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LifecycleHint {
     /// True if the agent must be started before it accepts prompts.
     pub resume_required: bool,
@@ -92,7 +93,7 @@ pub struct LifecycleHint {
 }
 
 /// Model of an agent and the source of the choice.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentModelState {
     pub source: ModelSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +132,7 @@ pub struct AgentModelState {
 }
 
 /// Source of a model choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelSource {
     #[default]
@@ -140,7 +141,7 @@ pub enum ModelSource {
 }
 
 /// Tokens and rounds over an agent's life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct AgentTokenUsage {
     pub total: TokenUsage,
     pub total_model_rounds: u64,
@@ -154,7 +155,7 @@ pub struct AgentTokenUsage {
 }
 
 /// State of an agent as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentStateView {
     pub id: crate::AgentId,
     pub status: AgentStatus,
@@ -198,6 +199,9 @@ pub struct AgentStateView {
     /// Tasks that have not ended.
     #[serde(default)]
     pub active_task_ids: Vec<TaskId>,
+    /// Durations of the tool calls among the newest events, by name. Present only when one agent is shown alone.
+    #[serde(default)]
+    pub tool_latency: Vec<ToolLatency>,
     #[serde(default)]
     pub execution_profile: ExecutionProfile,
     /// Workspaces that the agent may use.
@@ -246,8 +250,22 @@ pub struct AgentStateView {
     pub last_runtime_failure: Option<LastFailure>,
 }
 
+/// Durations of the recent calls of one tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolLatency {
+    pub tool_name: String,
+    /// Calls that ended.
+    pub calls: u64,
+    /// Calls of these that failed.
+    pub failed: u64,
+    pub total_duration_ms: u64,
+    pub max_duration_ms: u64,
+    /// Duration of the newest call.
+    pub last_duration_ms: u64,
+}
+
 /// A notification of an agent in its status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NotificationView {
     pub notification_id: NotificationId,
     pub created_at: Timestamp,
@@ -256,7 +274,7 @@ pub struct NotificationView {
 }
 
 /// One agent in short form, as `/status` and `AgentGet` return it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSummary {
     pub identity: IdentityView,
     pub agent: AgentStateView,
@@ -268,6 +286,9 @@ pub struct AgentSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closure: Option<ClosureDecision>,
     pub execution: ExecutionSnapshot,
+    /// Execution root that the agent occupies. Absent if it works in its own home, or is stopped and nothing of it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active_workspace_occupancy: Option<Occupancy>,
     /// Tasks that have not ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub active_tasks: Vec<TaskListEntry>,
@@ -301,7 +322,7 @@ pub struct AgentSummary {
 
 /// Rows about an agent's work that are shown with its status, a bounded number of each. Empty if the summary was made
 /// from the agent's row alone.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct WorkSummary {
     /// Open items, newest change first.
@@ -316,10 +337,16 @@ pub struct WorkSummary {
     /// Active external triggers. A status shows them under their own name.
     #[serde(skip)]
     pub external_triggers: Vec<TriggerRecord>,
+    /// Items that were completed last, newest change first. Only a snapshot shows them.
+    #[serde(skip)]
+    pub completed_items: Vec<WorkItemListEntry>,
+    /// Notifications among the newest events, newest first. A status shows them under their own name.
+    #[serde(skip)]
+    pub notifications: Vec<NotificationView>,
 }
 
 /// One agent in a list of agents.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentListEntry {
     pub identity: IdentityView,
     pub status: AgentStatus,

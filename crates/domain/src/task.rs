@@ -21,10 +21,11 @@ use crate::intent::{DuplicatePolicy, ExecCommand};
 use crate::text;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Kind of work that a task runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
     /// A command in the background.
@@ -41,7 +42,7 @@ pub enum TaskKind {
 
 /// Status of a task. It only moves forward. A terminal status never changes, except that an interrupted child agent
 /// may be found again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskStatus {
     /// It was created and has not started yet.
@@ -71,7 +72,7 @@ impl TaskStatus {
 }
 
 /// Tells whether the scheduler waits for a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, Default, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitPolicy {
     #[default]
@@ -347,7 +348,7 @@ impl StopOrder {
 }
 
 /// Workspace of a child agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceMode {
     /// The workspace of its parent.

@@ -6,6 +6,7 @@ use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Number of a due entry, unique for its agent and never used again.
@@ -118,7 +119,7 @@ pub struct PlannedDue {
 }
 
 /// Status of a timer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TimerStatus {
     Active,
@@ -162,7 +163,7 @@ impl TimerSchedule {
 }
 
 /// Treatment of slots that passed while the host was down or the agent was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MissedSlotPolicy {
     /// They are counted, and no tick is sent.
@@ -213,7 +214,7 @@ pub struct TimerRecord {
 }
 
 /// A timer as clients see it: lengths beside the times, and no due entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimerView {
     pub id: TimerId,
     pub agent_id: AgentId,

@@ -4,6 +4,7 @@
 //! request really took, and a moving average of that corrects the budgets of the same model.
 
 use crate::attempt::TokenUsage;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Requests with a smaller estimate teach nothing: the fixed overhead of a protocol is too large a part of them.
@@ -16,7 +17,7 @@ const WEIGHT: i64 = 4;
 const NOTEWORTHY: u16 = 5;
 
 /// Tokens that a provider counts for a thousand estimated ones, from half to twice as many.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct TokenRatio(u16);
 

@@ -2,11 +2,12 @@
 
 use crate::id::{AgentId, MessageId, TaskId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Kind of a transcript entry.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TranscriptKind {
     /// A message that began a turn or joined it.
@@ -24,7 +25,7 @@ pub enum TranscriptKind {
 }
 
 /// One entry of the transcript.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TranscriptEntry {
     /// Unique for the agent.
     pub id: String,

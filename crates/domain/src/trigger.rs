@@ -15,10 +15,11 @@ pub use delivery::{
 
 use crate::id::{AgentId, TriggerId, WaitId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Effect of a delivery to a trigger.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliveryMode {
     /// The content becomes a message.
@@ -51,7 +52,7 @@ impl DeliveryMode {
 }
 
 /// Validity of a capability.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerStatus {
     Active,
@@ -59,7 +60,7 @@ pub enum TriggerStatus {
 }
 
 /// Reach of a capability. Identity is the agent and the mode, so there is one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TriggerScope {
     #[default]
@@ -67,7 +68,7 @@ pub enum TriggerScope {
 }
 
 /// One external trigger capability of one agent. An agent has at most one active one of each mode.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TriggerRecord {
     pub id: TriggerId,
     pub target_agent_id: AgentId,
@@ -159,7 +160,7 @@ impl TriggerRecord {
 }
 
 /// A delivery before the newest one of a wake hint.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierDelivery {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_trigger_id: Option<TriggerId>,
@@ -171,7 +172,7 @@ pub struct EarlierDelivery {
 
 /// Signal that something changed, kept until it becomes part of a tick. Hints with the same key are merged: the newest
 /// delivery is kept whole, a few before it with their bodies, and all are counted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WakeHint {
     /// Capability that the hint came through, or else the name of its source.
     pub key: String,

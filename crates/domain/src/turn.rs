@@ -19,6 +19,7 @@ use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::usage::CallEstimate;
 use crate::workspace::WorkspaceEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Position in an agent's log. Dense, the first is 1.
@@ -505,7 +506,7 @@ impl OpenTurn {
 }
 
 /// The two ways in which a turn ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalKind {
     /// The model finished without a further call, or asked to rest.
@@ -515,7 +516,7 @@ pub enum TerminalKind {
 }
 
 /// Reason for the end of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalReason {
     /// The model made no further call.
@@ -561,7 +562,7 @@ impl TerminalReason {
 }
 
 /// Record of a turn's end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TerminalRecord {
     pub turn_index: u64,
     pub kind: TerminalKind,

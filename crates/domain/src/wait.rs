@@ -8,10 +8,11 @@ use crate::closure::WaitingReason;
 use crate::id::{AgentId, TaskId, TriggerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Kind of thing that a wait is for. A wait with several wake sources has the kind of the first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
     Task,
@@ -34,7 +35,7 @@ impl WaitKind {
 }
 
 /// Status of a wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitStatus {
     Active,
@@ -47,7 +48,7 @@ pub enum WaitStatus {
 }
 
 /// Event that ends a wait.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WakeSource {
     /// A task of this agent ends.
@@ -82,7 +83,7 @@ impl WakeSource {
 }
 
 /// One declared wait, as stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitRecord {
     pub id: WaitId,
     pub agent_id: AgentId,

@@ -21,10 +21,11 @@ use crate::operator_transport::ReplyRoute;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::wait::WaitKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Lifecycle of an item. Focus, queueing and blocking are derived and are not states.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemState {
     Open,
@@ -32,7 +33,7 @@ pub enum WorkItemState {
 }
 
 /// Readiness of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanStatus {
     /// The agent still works on the plan. The item is runnable nevertheless.
@@ -45,7 +46,7 @@ pub enum PlanStatus {
 }
 
 /// State of one entry of the checklist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoState {
     Pending,
@@ -54,14 +55,14 @@ pub enum TodoState {
 }
 
 /// One entry of the checklist under the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TodoItem {
     pub text: String,
     pub state: TodoState,
 }
 
 /// Availability of an item for the scheduler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemSchedulingState {
     Runnable,
@@ -78,6 +79,19 @@ pub enum WorkItemSchedulingState {
 }
 
 impl WorkItemSchedulingState {
+    /// Returns true for an open item that waits or is blocked.
+    #[must_use]
+    pub const fn is_blocked(self) -> bool {
+        matches!(
+            self,
+            Self::WaitingOperator
+                | Self::WaitingTask
+                | Self::WaitingExternal
+                | Self::WaitingTimer
+                | Self::Blocked
+        )
+    }
+
     /// Returns the older label for the same fact, which established clients read.
     #[must_use]
     pub const fn readiness(self) -> Readiness {
@@ -93,8 +107,9 @@ impl WorkItemSchedulingState {
 }
 
 /// Coarse label of a scheduling state.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "WorkItemReadiness")]
 pub enum Readiness {
     Runnable,
     WaitingForOperator,
@@ -133,7 +148,7 @@ pub struct Recheck {
 }
 
 /// Origin of an item. Everything that the item causes later has no more authority than this.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkItemProvenance {
     pub authority: AuthorityClass,
     /// Turn whose call created the item. Absent for an item that an operator created.

@@ -29,11 +29,12 @@ pub use worktree::{
 };
 
 use crate::id::WorkspaceId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// Relation of an execution root to its workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectionKind {
     /// The root is the workspace's own directory.
@@ -43,7 +44,7 @@ pub enum ProjectionKind {
 }
 
 /// Party that decides about the end of an execution root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RootOwnership {
     /// The directory was there before. The runtime never removes it.
@@ -56,7 +57,7 @@ pub enum RootOwnership {
 }
 
 /// Active workspace of an agent. An agent always has exactly one, so it is a field and not a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspaceEntry {
     pub workspace_id: WorkspaceId,
     /// Stable identity of the project.

@@ -89,7 +89,7 @@ impl Host {
             epoch,
             shell.stalled.clone(),
             LiveFeeds {
-                notices: shell.store.subscribe(),
+                notices: shell.store.feed(),
                 deltas: shell.deltas.clone(),
             },
         )

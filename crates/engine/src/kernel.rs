@@ -14,7 +14,7 @@ use crate::conditions::SharedConditions;
 use holon_core::import::{ImportedAgent, import};
 use holon_core::input::NewAgent;
 use holon_core::lifecycle::GivenNumbers;
-use holon_core::{Input, Rejection, Reply, lifecycle};
+use holon_core::{Input, Rejection, Reply, lifecycle, reply_is_forgotten};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::log::{Intents, LogEntry};
@@ -252,7 +252,8 @@ impl Kernel {
             let reply = reply.map_err(|error| Error::Encode {
                 reason: error.to_string(),
             })?;
-            for key in keys {
+            let kept = keys.iter().filter(|_| !reply_is_forgotten());
+            for key in kept {
                 ledger.keep_reply(key, Some(agent_id), &reply, now)?;
             }
         }

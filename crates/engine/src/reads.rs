@@ -33,7 +33,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::{AgentId, Timestamp, limits};
-use holon_store::{AgentNo, LaneView, ListedAgent, Reader, Readers};
+use holon_store::{AgentNo, FeedSource, LaneView, ListedAgent, Reader, Readers};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -55,14 +55,13 @@ pub struct ReadHandle {
     capability_key: CapabilityKey,
     epoch: String,
     stalled: StalledAgents,
-    /// Kept only to make new receivers from it.
-    feed: Arc<broadcast::Receiver<FeedNotice>>,
+    feed: FeedSource,
     deltas: Deltas,
 }
 
 /// The sources of what subscribers learn while it happens.
 pub(crate) struct LiveFeeds {
-    pub(crate) notices: broadcast::Receiver<FeedNotice>,
+    pub(crate) notices: FeedSource,
     pub(crate) deltas: Deltas,
 }
 
@@ -87,7 +86,7 @@ impl ReadHandle {
             capability_key: CapabilityKey::default(),
             epoch,
             stalled,
-            feed: Arc::new(feeds.notices),
+            feed: feeds.notices,
             deltas: feeds.deltas,
         }
     }
@@ -252,16 +251,18 @@ impl ReadHandle {
                         children.push(active_child(task, &seen));
                     }
                 }
-                let rows = (tasks, work, occupants, children);
+                let recent = work::recent_events(reader, no)?;
+                let rows = (tasks, work, occupants, children, recent);
                 Ok((agent, queue, policy, rows, aside))
             })
             .await?;
-        let (tasks, (work, hints), occupants, children) = rows;
+        let (tasks, (work, hints), occupants, children, recent) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         summary.active_children = children;
         summary::add_work(&mut summary, work, hints);
+        summary::add_recent(&mut summary, &recent);
         summary::warn_of_occupants(&mut summary, &occupants);
         let roots = self.guidance_roots(&agent);
         let guidance = self.guidance.read(roots).await;
@@ -339,10 +340,22 @@ impl ReadHandle {
         .await
     }
 
-    /// Subscribes to notices of commits. A receiver that lags continues by cursor.
+    /// Subscribes to notices of all commits. A receiver that lags continues by cursor.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
-        self.feed.resubscribe()
+        self.feed.subscribe()
+    }
+
+    /// Subscribes to notices of the commits of public agents.
+    #[must_use]
+    pub fn subscribe_public(&self) -> broadcast::Receiver<FeedNotice> {
+        self.feed.subscribe_public()
+    }
+
+    /// Subscribes to notices of the commits of one agent.
+    #[must_use]
+    pub fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.feed.subscribe_to(agent_id)
     }
 
     /// Subscribes to the text of answers of all agents while they arrive. A receiver that lags misses pieces.

@@ -1,5 +1,6 @@
 //! Requests and replies of the host, independent of any wire format.
 
+use holon_domain::authority::AuthorityClass;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::task::TaskStatusSnapshot;
@@ -116,6 +117,8 @@ pub struct RunRequest {
     pub workspace: WorkspaceChoice,
     /// Transport and authentication of the request.
     pub admission_context: AdmissionContext,
+    /// Authority that the caller asks for at most; that of the transport when absent.
+    pub at_most: Option<AuthorityClass>,
 }
 
 /// An operator's wake: the agent is to look although no message has come.

@@ -132,6 +132,7 @@ async fn run_named(
 fn ingress_of(request: &RunRequest) -> Ingress {
     Ingress {
         max_rounds: request.max_rounds,
+        at_most: request.at_most,
         ..Ingress::operator_prompt(
             request.text.clone(),
             Priority::Next,
@@ -247,7 +248,7 @@ async fn await_outcome(
     abandoned: impl Future<Output = ()>,
 ) -> Result<RunAnswer, Error> {
     let agent_id = &admitted.agent_id;
-    let mut news = control.shell().store.subscribe();
+    let mut news = control.shell().store.subscribe_to(agent_id);
     let mut patience = std::pin::pin!(control.shell().pause(limits::ATTENDED_PATIENCE_MS));
     let mut has_patience = true;
     let mut abandoned = std::pin::pin!(abandoned);
@@ -262,7 +263,7 @@ async fn await_outcome(
             None => {}
         }
         tokio::select! {
-            heard = wait_for_news(&mut news, agent_id) => heard?,
+            heard = wait_for_news(&mut news) => heard?,
             () = &mut patience, if has_patience => has_patience = false,
             () = &mut abandoned => {
                 detach_caller(control, &admitted).await;

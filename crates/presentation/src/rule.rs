@@ -210,6 +210,7 @@ pub const RULES: &[Rule] = &[
     rule("wake_requested", C::Control, V::Trace, [Trace, Trace, All]),
     rule("scheduler_posture_decision", C::Control, V::Trace, [Trace, Trace, All]),
     rule("scheduler_diagnostic", C::Control, V::Trace, [Trace, Steps, All]),
+    rule("control_request_admitted", C::Control, V::Trace, [Trace, Trace, All]),
     rule("control_applied", C::Control, V::Progress, [All, All, All]),
     rule("current_run_aborted", C::Control, V::Progress, [All, All, All]),
     rule("workspace_attach_requested", C::Workspace, V::Trace, [Trace, Trace, Trace]),

@@ -34,6 +34,7 @@ mod token;
 pub use error::Error;
 pub use gate::{Access, PUBLIC};
 pub use listen::bind_unix;
+pub use openapi::document as openapi_document;
 pub use ports::{HostFacts, HostPorts, PeerCommand, PeerFinder, SetupManager, SetupReader};
 pub use refusal::{RefusalEntry, refusals};
 pub use router::{route_access, routes};

@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document of the control plane, made from the types of `api` and the route table.
 //!
-//! Every route of the table has a row here; a test compares both. Records of `domain` are described as objects: their
-//! fields may grow, and readers must ignore unknown ones.
+//! Every route of the table has a row here; a test compares both. Requests are described as they are read and responses
+//! as they are written. Fields of responses may grow, and readers must ignore unknown ones.
 
 mod actions;
 mod bounds;
@@ -16,7 +16,7 @@ use crate::router::route_access;
 use actions::ACTIONS;
 use holon_api::{ErrorBody, IDEMPOTENCY_KEY_HEADER};
 use holon_domain::limits::REQUEST_KEY_BYTES;
-use operation::{Operation, ParamKind, QueryParam, RequestContent, Response};
+use operation::{Operation, ParamKind, QueryParam, RequestContent, Response, SchemaOf};
 use reads::READS;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -24,26 +24,19 @@ use serde_json::{Map, Value, json};
 use std::sync::OnceLock;
 
 /// Returns the document as text. It is made once.
-pub(crate) fn document() -> &'static str {
+#[must_use]
+pub fn document() -> &'static str {
     static DOCUMENT: OnceLock<String> = OnceLock::new();
     DOCUMENT.get_or_init(|| build().to_string())
 }
 
 fn build() -> Value {
-    let mut settings = SchemaSettings::draft2020_12();
-    settings.definitions_path = "/components/schemas".into();
-    let mut schemas = settings.into_generator();
-    let error = schemas.subschema_for::<ErrorBody>();
-    let mut paths = Map::new();
-    for (method, path, access) in route_access() {
-        let found = READS.iter().chain(ACTIONS).find(|row| row.path == path);
-        let Some(operation) = found else { continue };
-        let described = describe(operation, access, &json!(error), &mut schemas);
-        let methods = paths.entry(path).or_insert_with(|| json!({}));
-        methods[method.as_str().to_ascii_lowercase()] = described;
-    }
-    let mut definitions = schemas.take_definitions(true);
+    let (paths, mut schemas) = describe_all();
+    let mut definitions = schemas.requests.take_definitions(true);
     bounds::add_bounds(&mut definitions);
+    for (name, schema) in schemas.responses.take_definitions(true) {
+        definitions.entry(name).or_insert(schema);
+    }
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -60,18 +53,39 @@ fn build() -> Value {
     })
 }
 
-fn describe(
-    operation: &Operation,
-    access: Access,
-    error: &Value,
-    schemas: &mut SchemaGenerator,
-) -> Value {
+/// Describes every route, with the schemas that the descriptions name.
+fn describe_all() -> (Map<String, Value>, Schemas) {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.definitions_path = "/components/schemas".into();
+    let mut schemas = Schemas {
+        requests: settings.clone().for_deserialize().into_generator(),
+        responses: settings.for_serialize().into_generator(),
+    };
+    let error = schemas.responses.subschema_for::<ErrorBody>();
+    let mut paths = Map::new();
+    for (method, path, access) in route_access() {
+        let found = READS.iter().chain(ACTIONS).find(|row| row.path == path);
+        let Some(operation) = found else { continue };
+        let described = describe(operation, access, &json!(error), &mut schemas);
+        let methods = paths.entry(path).or_insert_with(|| json!({}));
+        methods[method.as_str().to_ascii_lowercase()] = described;
+    }
+    (paths, schemas)
+}
+
+/// The schemas of both directions. A type that is sent and received has the same schema in both; a test checks it.
+struct Schemas {
+    requests: SchemaGenerator,
+    responses: SchemaGenerator,
+}
+
+fn describe(operation: &Operation, access: Access, error: &Value, schemas: &mut Schemas) -> Value {
     let mut described = json!({
         "summary": operation.summary,
         "operationId": operation_id(operation.path, operation.body.is_some()),
         "parameters": parameters(operation),
         "responses": {
-            "200": response(operation, schemas),
+            "200": response(operation, &mut schemas.responses),
             "default": {
                 "description": "The request was not carried out.",
                 "content": { "application/json": { "schema": error } },
@@ -85,7 +99,7 @@ fn describe(
     if let Some(body) = &operation.body {
         let content = match body.content {
             RequestContent::Json(schema) => {
-                json!({ "application/json": { "schema": schema(schemas) } })
+                json!({ "application/json": { "schema": schema(&mut schemas.requests) } })
             }
             RequestContent::Archive => json!({ holon_api::ARCHIVE_MEDIA_TYPE: {} }),
             RequestContent::Opaque => json!({ "*/*": {} }),
@@ -176,19 +190,18 @@ fn query_parameter(param: &QueryParam) -> Value {
 }
 
 fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
-    let object = || ("application/json", json!({ "type": "object" }));
     // The schema would be that of each frame, and frames differ by their event.
     let stream = || (holon_sse::MEDIA_TYPE, json!({}));
+    let mut typed = |schema: SchemaOf| ("application/json", json!(schema(schemas)));
     let content = match operation.response {
-        Response::Typed(schema) => vec![("application/json", json!(schema(schemas)))],
-        Response::Object => vec![object()],
-        Response::List => vec![(
-            "application/json",
-            json!({ "type": "array", "items": { "type": "object" } }),
-        )],
-        Response::ObjectOrStream => vec![object(), stream()],
+        Response::Typed(schema) => vec![typed(schema)],
+        Response::TypedOrStream(schema) => vec![typed(schema), stream()],
+        Response::TypedOrArchive(schema) => {
+            vec![typed(schema), (holon_api::ARCHIVE_MEDIA_TYPE, json!({}))]
+        }
         Response::Stream => vec![stream()],
         Response::Text => vec![("text/plain", json!({ "type": "string" }))],
+        Response::Document => vec![("application/json", json!({ "type": "object" }))],
     };
     let content: Map<String, Value> = content
         .into_iter()
@@ -249,6 +262,20 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_type_of_both_directions_has_one_schema() {
+        let (_, mut schemas) = describe_all();
+        let requests = schemas.requests.take_definitions(true);
+        let mut shared = 0;
+        for (name, schema) in schemas.responses.take_definitions(true) {
+            if let Some(other) = requests.get(&name) {
+                assert_eq!(*other, schema, "{name}");
+                shared += 1;
+            }
+        }
+        assert!(shared > 0);
     }
 
     #[test]

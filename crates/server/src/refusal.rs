@@ -66,7 +66,9 @@ impl From<Error> for Refusal {
             tracing::warn!(code = error.code(), %error, "request failed");
         }
         let mut body = ErrorBody::new(error.code(), error.to_string());
-        body.hint = error.hint();
+        // Some messages name the step themselves; a program finds it in one place all the same.
+        let step = error.text().next_step.text();
+        body.hint = error.hint().or_else(|| Some(step.to_owned()));
         if let Some(agent_id) = error.agent_id() {
             body = body.with("agent_id", agent_id.as_str());
         }

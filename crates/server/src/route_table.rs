@@ -430,6 +430,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(delivery::revoke),
         ),
         post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/agents/{id}/operator-bindings/{binding}/retry",
+            post(delivery::retry_binding),
+        ),
+        post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/operator-ingress",

@@ -13,9 +13,15 @@ use axum::http::header::{CACHE_CONTROL, HeaderName, HeaderValue, REFERRER_POLICY
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
+use holon_api::ARCHIVE_MEDIA_TYPE;
 use holon_engine::{ControlHandle, Error};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
+
+/// Bytes of an answer from which on compression saves more than it costs.
+const COMPRESSED_ABOVE: u16 = 1_024;
 
 /// Returns every route as method and path pattern.
 #[must_use]
@@ -57,6 +63,16 @@ pub(crate) fn router(gate: Gate, reads: ReadState, control: ActState) -> Router 
         .method_not_allowed_fallback(method_not_allowed)
         .layer(middleware::from_fn_with_state(Arc::new(gate), guard))
         .layer(middleware::from_fn(wrap_response))
+        .layer(compression())
+}
+
+/// Compresses large answers for callers that ask for it. A stream is sent frame by frame, and an archive is sent with
+/// its length.
+fn compression() -> CompressionLayer<impl Predicate> {
+    let worth_it = SizeAbove::new(COMPRESSED_ABOVE)
+        .and(NotForContentType::SSE)
+        .and(NotForContentType::const_new(ARCHIVE_MEDIA_TYPE));
+    CompressionLayer::new().gzip(true).compress_when(worth_it)
 }
 
 /// Adds the middleware that lets a repeated request take effect once.

@@ -8,6 +8,7 @@ use holon_domain::agent::Visibility;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventQuery, EventRecord, FeedNotice, HostEntry, HostSeq};
 use holon_engine::{Error, ReadHandle};
+use tokio::sync::broadcast;
 
 /// The source of an event stream.
 #[derive(Debug, Clone)]
@@ -126,6 +127,14 @@ impl EventSource {
             Self::Host => HostSeq(newest_seq)
                 .row()
                 .saturating_sub(HostSeq(cursor).row()),
+        }
+    }
+
+    /// Subscribes to the commits that concern this source, and to no others.
+    pub(crate) fn subscribe(&self, reads: &ReadHandle) -> broadcast::Receiver<FeedNotice> {
+        match self {
+            Self::Agent(agent_id) => reads.subscribe_to(agent_id),
+            Self::Host => reads.subscribe_public(),
         }
     }
 

@@ -57,7 +57,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
         .try_acquire_owned()
         .map_err(|_| refuse_too_many())?;
     // Subscribe before reading the position, so that every later commit is noticed.
-    let notices = state.reads.subscribe();
+    let notices = request.source.subscribe(&state.reads);
     let deltas = request.deltas.then(|| state.reads.deltas());
     let cursor = start_cursor(&state.reads, &request).await?;
     let (chunks, received) = mpsc::channel(CHUNKS);

@@ -158,6 +158,7 @@ fn outsider(dice: &mut Rng) -> Ingress {
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     }
 }
 
@@ -197,5 +198,6 @@ fn sign_of_life(kind: MessageKind, text: &str) -> Ingress {
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     }
 }

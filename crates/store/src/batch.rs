@@ -342,8 +342,7 @@ impl Db {
         }
         holon_fault::hit("hooks.done");
         for notice in news.notices {
-            // Without subscribers the notice is dropped; readers start from a cursor.
-            drop(self.news.send(notice));
+            self.news.send(notice);
         }
         batch.into_iter().for_each(|ran| report.finish(ran));
     }

@@ -7,6 +7,7 @@
 use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
 use crate::exit::{self, LastExit, Occupant};
+use crate::feed::{Feed, FeedSource};
 use crate::held_files::{FileId, HeldFiles, StoreLost};
 use crate::home::Home;
 use crate::member::{Member, Single};
@@ -17,8 +18,8 @@ use crate::relocate;
 use crate::reserve;
 use crate::survey;
 use crate::tx::Tx;
+use holon_domain::AgentId;
 use holon_domain::feed::FeedNotice;
-use holon_domain::limits::STREAM_LAG;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,7 +45,7 @@ pub struct Db {
     /// Set when the connection failed in a way that only a new open repairs.
     pub(crate) suspect: bool,
     pub(crate) commits: Arc<AtomicU64>,
-    pub(crate) news: broadcast::Sender<FeedNotice>,
+    pub(crate) news: Feed,
     /// Frames in the write-ahead log after the last commit.
     pub(crate) wal_frames: Arc<AtomicU64>,
     /// True if the last write that needed space found none.
@@ -157,7 +158,7 @@ impl Db {
             location,
             suspect: false,
             commits: Arc::new(AtomicU64::new(0)),
-            news: broadcast::channel(STREAM_LAG).0,
+            news: Feed::new(),
             wal_frames: Arc::new(AtomicU64::new(0)),
             full: watch::Sender::new(false),
             held: HeldFiles::default(),
@@ -319,6 +320,18 @@ impl Db {
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.news.subscribe()
+    }
+
+    /// Subscribes to the commits of one agent.
+    #[must_use]
+    pub fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.news.subscribe_to(agent_id)
+    }
+
+    /// Returns the source of subscriptions for readers.
+    #[must_use]
+    pub fn feed(&self) -> FeedSource {
+        self.news.source()
     }
 
     /// Records a clean exit, empties the write-ahead log and closes the file.

@@ -5,6 +5,7 @@ use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
@@ -202,6 +203,14 @@ impl Store for SqliteStore {
 
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.writer.subscribe()
+    }
+
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.writer.subscribe_to(agent_id)
+    }
+
+    fn feed(&self) -> FeedSource {
+        self.writer.feed()
     }
 
     fn commits(&self) -> u64 {

@@ -8,6 +8,7 @@ use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
+use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
 use crate::ledger::Ledger;
 use crate::reader::Reader;
@@ -140,6 +141,12 @@ pub trait Store: std::fmt::Debug + Send + Sync {
 
     /// Subscribes to commits: one notice per agent with new events.
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice>;
+
+    /// Subscribes to the commits of one agent.
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice>;
+
+    /// Returns the source of subscriptions for readers.
+    fn feed(&self) -> FeedSource;
 
     /// Number of commits that changed something since the store was opened.
     fn commits(&self) -> u64;
@@ -320,6 +327,14 @@ impl Store for Inline {
 
     fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.db().subscribe()
+    }
+
+    fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.db().subscribe_to(agent_id)
+    }
+
+    fn feed(&self) -> FeedSource {
+        self.db().feed()
     }
 
     fn commits(&self) -> u64 {

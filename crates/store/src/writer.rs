@@ -6,11 +6,13 @@
 use crate::checkpoint::Checkpointer;
 use crate::db::{Db, Location};
 use crate::error::{Error, WriteError};
+use crate::feed::{Feed, FeedSource};
 use crate::held_files::StoreLost;
 use crate::inbox::{Closing, Inbox, InboxEvent};
 use crate::member::Member;
 use crate::space::SpaceLog;
 use crate::tx::Tx;
+use holon_domain::AgentId;
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::{BATCH_BYTES, BATCH_INPUTS, BATCH_MS};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -51,7 +53,7 @@ pub struct Writer {
 
 struct Shared {
     inbox: Arc<Inbox<QueuedWrite>>,
-    news: broadcast::Sender<FeedNotice>,
+    news: Feed,
     commits: Arc<AtomicU64>,
     lost: watch::Receiver<Option<StoreLost>>,
     closed: Mutex<Option<oneshot::Receiver<Result<(), Error>>>>,
@@ -135,6 +137,18 @@ impl Writer {
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<FeedNotice> {
         self.shared.news.subscribe()
+    }
+
+    /// Subscribes to the commits of one agent.
+    #[must_use]
+    pub fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
+        self.shared.news.subscribe_to(agent_id)
+    }
+
+    /// Returns the source of subscriptions for readers.
+    #[must_use]
+    pub fn feed(&self) -> FeedSource {
+        self.shared.news.source()
     }
 
     /// Number of commits that changed something since the store was opened.

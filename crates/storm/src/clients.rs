@@ -166,6 +166,7 @@ impl Worker {
             text: job::prompt(job),
             priority: None,
             max_turns: None,
+            trust: None,
         };
         self.context
             .recorder

@@ -20,11 +20,14 @@ pub(crate) enum DeliveryCommand {
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         name: String,
     },
-    /// Try what waits for a target at once, instead of after its pause.
+    /// Try what waits for a target or a remote operator at once, instead of after its pause.
     Retry {
-        /// Name of the target.
+        /// Name of the target, or with --agent the id of a binding; see `holon binding list`.
         #[arg(value_parser = NonEmptyStringValueParser::new())]
         name: String,
+        /// Agent whose binding is meant.
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
     },
     /// Remove a target and its secret; what waits for it is given up.
     Remove {

@@ -1,6 +1,6 @@
 //! `holon agent`: creates, lists, starts, stops, aborts and deletes agents. Models have a file of their own.
 
-use crate::args::{AgentCommand, WorkspaceArgs};
+use crate::args::{AgentCommand, ControlArg, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::output::Output;
@@ -9,6 +9,15 @@ use crate::{path, render};
 use holon_api::{ControlAction, CreateAgentRequest};
 use holon_domain::{AgentId, RunId};
 use std::path::PathBuf;
+
+/// Returns the command that an action of `holon control` stands for.
+pub(super) const fn of_control(action: ControlArg, id: Option<String>) -> Option<AgentCommand> {
+    Some(match action {
+        ControlArg::Start => AgentCommand::Start { id },
+        ControlArg::Stop => AgentCommand::Stop { id },
+        ControlArg::Abort => AgentCommand::Abort { id, run: None },
+    })
+}
 
 /// Runs a subcommand; without one, lists the agents.
 pub(super) async fn run(

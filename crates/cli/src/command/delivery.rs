@@ -21,6 +21,20 @@ pub(super) async fn run(
     command: DeliveryCommand,
     output: &Output,
 ) -> Result<Exit, Failure> {
+    if let DeliveryCommand::Retry {
+        name,
+        agent: Some(agent),
+    } = command
+    {
+        let host = Host::find(target, Some(agent), output)?;
+        let agent_id = host.agent_id().await?;
+        let retried = host.client().retry_binding(&agent_id, &name).await;
+        let retried = host.check_answer(retried)?;
+        output.answer(&retried, |retried| {
+            render::delivery::retry(retried, "binding")
+        });
+        return Ok(Exit::Done);
+    }
     let host = Host::find(target, None, output)?;
     match command {
         DeliveryCommand::Add(args) => {
@@ -48,10 +62,12 @@ pub(super) async fn run(
             let gone = host.check_answer(gone)?;
             output.answer(&gone, render::delivery::removal);
         }
-        DeliveryCommand::Retry { name } => {
+        DeliveryCommand::Retry { name, .. } => {
             let retried = host.client().retry_delivery_target(&name).await;
             let retried = host.check_answer(retried)?;
-            output.answer(&retried, render::delivery::retry);
+            output.answer(&retried, |retried| {
+                render::delivery::retry(retried, "delivery")
+            });
         }
     }
     Ok(Exit::Done)

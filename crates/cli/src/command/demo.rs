@@ -156,6 +156,7 @@ async fn send_prompt(host: &HostProcess, agent: &AgentId) -> Result<MessageId, F
         text: TASK.to_owned(),
         priority: None,
         max_turns: None,
+        trust: None,
     };
     Ok(host.client().prompt(agent, &request).await?.message_id)
 }

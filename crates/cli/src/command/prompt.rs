@@ -18,6 +18,7 @@ pub(super) async fn run(
         text: text::read_prompt(args.text)?,
         priority: None,
         max_turns: None,
+        trust: args.trust.map(Into::into),
     };
     let host = Host::find(target, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;

@@ -81,6 +81,7 @@ fn build_request(target: &Target, args: RunArgs) -> Result<RunRequest, Failure> 
         model,
         max_turns,
         no_wait_for_tasks,
+        trust,
         workspace,
     } = args;
     Ok(RunRequest {
@@ -100,6 +101,7 @@ fn build_request(target: &Target, args: RunArgs) -> Result<RunRequest, Failure> 
             .cwd
             .map(|dir| target.absolute("--cwd", &dir))
             .transpose()?,
+        trust: trust.map(Into::into),
         text: text::read_prompt(text)?,
     })
 }

@@ -105,6 +105,7 @@ fn run_request(
             .map(|model| path::model("--model", model))
             .transpose()?,
         max_turns: args.max_turns,
+        trust: None,
         no_wait_for_tasks: false,
         workspace_root,
         cwd,

@@ -71,13 +71,13 @@ pub(crate) fn removal(gone: &RemoveDeliveryTargetResponse) -> String {
     }
 }
 
-/// Renders the answer to a request to try at once.
-pub(crate) fn retry(retried: &RetryDeliveriesResponse) -> String {
+/// Renders the answer to a request to try at once. The command with this name shows what comes of it.
+pub(crate) fn retry(retried: &RetryDeliveriesResponse, shown_by: &str) -> String {
     let name = &retried.name;
     match retried.pending {
         0 => format!("nothing waits for {name}"),
         count => format!(
-            "what waits for {name} is tried now ({count} pending); see: holon delivery list"
+            "what waits for {name} is tried now ({count} pending); see: holon {shown_by} list"
         ),
     }
 }

@@ -60,6 +60,7 @@ fn every_command_that_talks_to_a_host_takes_one_at_a_url() {
         &["transcript"],
         &["explain"],
         &["debug", "prompt"],
+        &["debug", "latency"],
         &["work", "list"],
         &["work", "create", "do it"],
         &["task", "list"],

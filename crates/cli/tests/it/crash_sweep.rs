@@ -24,6 +24,7 @@ mod started;
 mod streams;
 mod tasks;
 mod templates;
+mod webhooks;
 mod work;
 
 use crate::processes::ProcessCleanup;
@@ -41,6 +42,7 @@ use started::Started;
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
+use webhooks::Webhooks;
 use work::Work;
 
 /// Number of parts of a sweep.
@@ -196,6 +198,7 @@ parts!(killed_at_any_point_of_streamed_answers, super::Streams, 10);
 parts!(killed_at_any_point_of_deliveries, super::Deliveries, 8);
 parts!(killed_at_any_point_of_a_clone, super::Imports, 3);
 parts!(killed_at_any_point_of_callbacks, super::Callbacks, 6);
+parts!(killed_at_any_point_of_webhooks, super::Webhooks, 6);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

@@ -216,6 +216,7 @@ impl<'a> Hands<'a> {
             text: "go".to_owned(),
             priority: None,
             max_turns: None,
+            trust: None,
         };
         let prompt = self.client.prompt(&self.agent, &request);
         self.runtime.block_on(prompt).expect("an acknowledgement");

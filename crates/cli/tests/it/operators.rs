@@ -1,7 +1,7 @@
 //! What operators do beside messages: look after tasks, give out tokens, abort runs and remove agents.
 
 use crate::hands::{self, Hands};
-use crate::support::world;
+use crate::support::{hello, world};
 use serde_json::json;
 
 #[test]
@@ -77,4 +77,59 @@ fn an_agent_is_removed_for_good_and_the_default_one_is_not() {
     assert_eq!(kept.code, Some(1), "{kept:?}");
     let idle = world.run(&["agent", "abort"]);
     assert!(idle.stderr.contains("no current run"), "{idle:?}");
+}
+
+#[test]
+fn the_older_spelling_of_start_stop_and_abort_works_and_the_time_of_a_turn_is_told() {
+    let world = world();
+    let _served = world.serve(&["--model", &hello(&world)]);
+    let stopped = world.run(&["control", "stop", "--agent", "main"]);
+    assert_eq!(stopped.code, Some(0), "{stopped:?}");
+    let refused = world.run(&["prompt", "hello"]);
+    assert!(refused.stderr.contains("stopped"), "{refused:?}");
+    let started = world.run(&["control", "start"]);
+    assert_eq!(started.code, Some(0), "{started:?}");
+    let idle = world.run(&["control", "abort"]);
+    assert!(idle.stderr.contains("no current run"), "{idle:?}");
+    let ran = world.run(&["run", "--agent", "main", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let told = world.run(&["debug", "latency"]);
+    assert!(told.answer().contains("turn_cleanup"), "{told:?}");
+    let told = world
+        .run(&["debug", "latency", "--json", "--limit", "1"])
+        .json();
+    let turns = told["turns"].as_array().expect("a list");
+    assert_eq!(turns.len(), 1, "{told}");
+    assert!(turns[0]["provider_rounds"].as_u64() >= Some(1), "{told}");
+}
+
+#[test]
+fn what_waits_for_a_remote_operator_is_tried_at_once_and_an_unknown_one_is_refused() {
+    let world = world();
+    let _served = world.serve(&["--model", &hands::model(&world)]);
+    let unknown = world.run(&["delivery", "retry", "opb_none", "--agent", "main"]);
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert!(unknown.stderr.contains("no such binding"), "{unknown:?}");
+    let made = world.run(&[
+        "binding",
+        "add",
+        "main",
+        "--transport",
+        "bridge",
+        "--actor",
+        "jo",
+        "--route",
+        "room",
+        "--callback",
+        "http://127.0.0.1:9/cb",
+        "--auth",
+        "none",
+        "--json",
+    ]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let made = made.json();
+    let id = made["binding"]["binding_id"].as_str().expect("an id");
+    let retried = world.run(&["delivery", "retry", id, "--agent", "main"]);
+    assert_eq!(retried.code, Some(0), "{retried:?}");
+    assert!(retried.answer().contains("nothing waits"), "{retried:?}");
 }

@@ -29,7 +29,8 @@ pub struct RevealedTrigger {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Delivered {
     pub agent_id: String,
-    /// Word for the effect of the delivery, such as `triggered`.
+    /// Word for the effect of the delivery, such as `triggered`. Empty for a webhook, which always becomes a message.
+    #[serde(default)]
     pub disposition: String,
     /// Message that the content became. Absent for a wake.
     pub message_id: Option<String>,

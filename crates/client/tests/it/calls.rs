@@ -106,6 +106,7 @@ fn prompt() -> PromptRequest {
         text: "hello".to_owned(),
         priority: None,
         max_turns: None,
+        trust: None,
     }
 }
 

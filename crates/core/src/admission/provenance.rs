@@ -97,7 +97,8 @@ pub const fn kind_fits_origin(kind: MessageKind, origin: &Origin) -> bool {
     }
 }
 
-/// Derives the authority of an ingress: the weaker of its origin's ceiling and its context's ceiling.
+/// Derives the authority of an ingress: the weakest of its origin's ceiling, its context's ceiling and what its sender
+/// asks for.
 #[must_use]
 pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
     let door = match ingress.admission_context {
@@ -110,5 +111,6 @@ pub fn authority_of(ingress: &Ingress) -> AuthorityClass {
         }
         AdmissionContext::PublicUnauthenticated => AuthorityClass::ExternalEvidence,
     };
-    ingress.origin.ceiling().weaker(door)
+    let derived = ingress.origin.ceiling().weaker(door);
+    ingress.at_most.map_or(derived, |most| derived.weaker(most))
 }

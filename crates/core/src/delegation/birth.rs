@@ -104,6 +104,7 @@ fn admit(draft: &mut Draft<'_>, message: &ParentMessage) -> Result<Reply, Reject
         correlation_id: task_id.as_ref().map(ToString::to_string),
         causation_id: Some(caused_by.to_string()),
         max_rounds: None,
+        at_most: None,
     };
     let provenance = Provenance {
         authority: authority.weaker(AuthorityClass::RuntimeInstruction),

@@ -316,6 +316,7 @@ fn message(
         correlation_id: Some(task.id.to_string()),
         causation_id: task.parent_message_id.as_ref().map(ToString::to_string),
         max_rounds: None,
+        at_most: None,
     }
 }
 

@@ -150,6 +150,7 @@ fn enqueue(
         correlation_id: delivery.correlation_id.clone(),
         causation_id: delivery.causation_id.clone(),
         max_rounds: None,
+        at_most: None,
     };
     let entry = admission::admit(draft, ingress)?;
     let after = wait_ids(draft);

@@ -232,8 +232,8 @@ fn describe_agent(draft: &Draft<'_>, turn: &OpenTurn, call: &ToolCall) -> ToolEn
         work_items: Vec::new(),
         waiting_intents: shown_waits(draft),
         timers: timers.iter().map(TimerRecord::view).collect(),
-        // `CreateExternalTrigger` shows the one that the agent asks for.
-        external_triggers: Vec::new(),
+        // `CreateExternalTrigger` shows the trigger that the agent asks for.
+        ..WorkSummary::default()
     };
     summary::add_work(&mut summary, work, draft.hints());
     let text = format!(
@@ -336,6 +336,7 @@ fn follow_up(
         correlation_id: None,
         causation_id: Some(turn.message_id.to_string()),
         max_rounds: None,
+        at_most: None,
     };
     // A follow-up has at most the authority of the turn's message, and never the operator's own.
     let authority = turn

@@ -89,7 +89,7 @@ pub(crate) fn verdict(ingress: Ingress) -> Result<AuthorityClass, Rejection> {
     admitted(&mut world, ingress).map(|message| message.authority_class)
 }
 
-fn admitted(world: &mut World, ingress: Ingress) -> Result<MessageEnvelope, Rejection> {
+pub(crate) fn admitted(world: &mut World, ingress: Ingress) -> Result<MessageEnvelope, Rejection> {
     let before = world.clone();
     match world.send(make::admit(ingress)).reply {
         Ok(Reply::Admitted { message_seq, .. }) => {

@@ -5,15 +5,16 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::assess::{AssessmentInput, assess};
+use holon_core::input::AfterAbort;
 use holon_core::{Input, Rejection, Reply, summary};
-use holon_domain::AgentId;
-use holon_domain::agent::{AgentKind, Lifecycle};
+use holon_domain::agent::{AgentKind, AgentStatus, Lifecycle};
 use holon_domain::brief::BriefKind;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
+use holon_domain::{AgentId, TaskId};
 
 #[test]
 fn a_new_agent_has_one_event_and_waits_for_its_home() {
@@ -286,4 +287,56 @@ fn the_default_agent_is_the_one_that_the_settings_name_now() {
     let kind = world.host.kind_of(&former, AgentKind::Default);
     assert_eq!(kind, AgentKind::Named);
     assert_eq!(world.host.kind_of(&own, AgentKind::Child), AgentKind::Child);
+}
+
+#[test]
+fn a_request_is_on_record_first_with_everything_that_it_touches() {
+    let mut world = states::with_tasks(2);
+    let tasks: Vec<TaskId> = world.active_tasks().map(|task| task.id.clone()).collect();
+    let held = world.agent.occupancy.clone();
+    let held = held.map(|held| held.execution_root_id);
+    let before = world.events.len();
+    world.send(Input::Stop);
+    let Event::ControlRequestAdmitted(admitted) = &world.events[before] else {
+        panic!("{:?}", world.events[before]);
+    };
+    assert_eq!(
+        (admitted.action.as_str(), admitted.boundary.as_str()),
+        ("stop", "control")
+    );
+    let applied = world.events.iter().rev().find_map(|event| match event {
+        Event::ControlApplied(applied) => Some(applied.clone()),
+        _ => None,
+    });
+    let applied = applied.expect("it is applied");
+    assert_eq!(applied.task_ids, tasks);
+    assert_eq!(applied.previous_status, Some(admitted.previous_status));
+    assert_eq!(applied.next_status, Some(AgentStatus::Stopped));
+    assert_eq!(applied.boundary.as_deref(), Some("control"));
+    assert_eq!(applied.workspace_occupancy_id, held);
+}
+
+#[test]
+fn a_request_that_changes_nothing_or_is_refused_is_not_on_record() {
+    let mut world = states::idle();
+    let before = world.events.len();
+    for input in [Input::Start, abort()] {
+        world.send(input);
+    }
+    world.send(Input::Stop);
+    let stopped = world.events.len();
+    world.send(Input::Stop);
+    let kinds = world.event_kinds(before);
+    let admitted = kinds
+        .iter()
+        .filter(|kind| **kind == "control_request_admitted");
+    assert_eq!(admitted.count(), 1, "{kinds:?}");
+    assert_eq!(world.events.len(), stopped);
+}
+
+fn abort() -> Input {
+    Input::Abort {
+        run_id: None,
+        then: AfterAbort::GoOn,
+    }
 }

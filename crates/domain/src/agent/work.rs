@@ -10,6 +10,7 @@ use crate::timer::DueId;
 use crate::turn::TerminalReason;
 use crate::wait::WaitKind;
 use crate::work_item::WorkItemSchedulingState;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The item that has the focus, as the scheduler sees it.
@@ -35,7 +36,7 @@ pub struct AgentWait {
 }
 
 /// Number of open items in each scheduling state. Completed items are not counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ItemCounts {
     #[serde(skip_serializing_if = "crate::skip::is_default")]

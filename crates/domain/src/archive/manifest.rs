@@ -3,11 +3,12 @@
 use crate::agent::{AgentKind, ProfilePreset};
 use crate::id::AgentId;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The first entry of an archive. Its format only gains fields; another meaning needs a greater `format`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveManifest {
     /// Version of the format. A reader refuses a greater one than it knows.
     pub format: u32,
@@ -44,7 +45,7 @@ impl ArchiveManifest {
 }
 
 /// The agent that was exported.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchivedAgent {
     pub agent_id: AgentId,
     pub kind: AgentKind,
@@ -55,7 +56,7 @@ pub struct ArchivedAgent {
 }
 
 /// Size of an archive's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ArchiveCounts {
     pub files: u64,
     /// Bytes of the files of the home.
@@ -66,7 +67,7 @@ pub struct ArchiveCounts {
 }
 
 /// Size and hash of an entry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryDigest {
     pub bytes: u64,
     /// SHA-256 of the content, in lower-case hex.
@@ -74,7 +75,7 @@ pub struct EntryDigest {
 }
 
 /// One file of the home.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArchivedFile {
     /// Path below the home.
     pub path: String,
@@ -88,7 +89,7 @@ pub struct ArchivedFile {
 }
 
 /// A skill of the home that is a link to a directory of the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkedSkill {
     pub name: String,
     /// Absolute path of the directory.
@@ -96,7 +97,7 @@ pub struct LinkedSkill {
 }
 
 /// Something that is not in the archive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// Path below the home, or a name such as `queued messages`.
     pub what: String,

@@ -13,10 +13,11 @@ use crate::work_item::{
     WorkItemState,
 };
 use crate::workspace::AttachedWorkspace;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The agent that an imported one comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportOrigin {
     pub agent_id: AgentId,
     pub exported_at: Timestamp,

@@ -2,10 +2,11 @@
 
 use super::{ArchiveCounts, ImportOrigin, LeftOut};
 use crate::id::AgentId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What became of an attached workspace at an import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceImport {
     /// The directory exists and is attached.
@@ -17,14 +18,14 @@ pub enum WorkspaceImport {
 }
 
 /// One attached workspace of an imported agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedWorkspace {
     pub path: String,
     pub state: WorkspaceImport,
 }
 
 /// One file of an imported home.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedFile {
     /// Path below the home.
     pub path: String,
@@ -32,7 +33,7 @@ pub struct ImportedFile {
 }
 
 /// The answer to an import or a clone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportReport {
     pub agent_id: AgentId,
     /// True if nothing was made.

@@ -96,6 +96,7 @@ impl Event {
             | Self::ExternalTriggerRevoked(_)
             | Self::CallbackDelivered(_)
             | Self::WebhookConfigured(_)
+            | Self::ControlRequestAdmitted(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceAttachRequested(_)
             | Self::WorkspaceExitRequested(_)

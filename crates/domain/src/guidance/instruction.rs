@@ -1,11 +1,14 @@
 //! Instruction files: `AGENTS.md`, and `CLAUDE.md` where a workspace has no `AGENTS.md`.
 
 use crate::limits::INSTRUCTION_FILE_BYTES;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Root that an instruction file belongs to. The order is that of the prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum InstructionScope {
     /// `~/.agents`, for the default agent and named agents.
@@ -15,7 +18,7 @@ pub enum InstructionScope {
 }
 
 /// Name of an instruction file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InstructionKind {
     AgentsMd,
@@ -35,7 +38,7 @@ impl InstructionKind {
 }
 
 /// Origin of an instruction file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionSource {
     pub scope: InstructionScope,
     pub kind: InstructionKind,
@@ -43,7 +46,7 @@ pub struct InstructionSource {
 }
 
 /// Reason for which an instruction file that exists is not loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum InstructionRefusal {
     /// A link could lead to any file of the operator.
@@ -117,7 +120,7 @@ impl Instructions {
 }
 
 /// Sources of the loaded instruction files, without their content.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct LoadedAgentsMd {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +146,7 @@ impl LoadedAgentsMd {
 }
 
 /// An instruction file that exists and is not loaded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionNote {
     #[serde(flatten)]
     pub source: InstructionSource,

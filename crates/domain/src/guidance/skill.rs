@@ -1,10 +1,13 @@
 //! Skills: directories with a `SKILL.md` that agents open when a task matches. The runtime knows their metadata only.
 
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Root that a skill belongs to. The order is that of the catalogue.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillScope {
     /// The user's own directory, for the default agent.
@@ -26,14 +29,14 @@ impl SkillScope {
 }
 
 /// Directory in which the skills of one scope were found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillRoot {
     pub scope: SkillScope,
     pub path: String,
 }
 
 /// One skill of the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillEntry {
     /// `<scope>:<name>`. Skills of different scopes may have the same name; neither hides the other.
     pub skill_id: String,
@@ -64,7 +67,7 @@ impl SkillEntry {
 }
 
 /// A directory in a skill root that is not in the catalogue.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillNote {
     pub path: String,
     /// The reason in words.
@@ -72,7 +75,7 @@ pub struct SkillNote {
 }
 
 /// The skills that an agent may use, in the order of scopes and names.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct SkillCatalog {
     /// The first existing root of each scope.
@@ -86,7 +89,7 @@ pub struct SkillCatalog {
 }
 
 /// How a local skill is installed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InstallMode {
     /// A link to the directory, whose later changes show.
@@ -148,7 +151,7 @@ pub struct SkillInstallation {
 }
 
 /// Commit and directory that a fetched tree was read from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FetchedFrom {
     /// Address as `https://github.com/OWNER/REPO`, also if a mirror was used.
     pub repository: String,
@@ -159,7 +162,7 @@ pub struct FetchedFrom {
 }
 
 /// A skill in an agent's own root.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstalledSkill {
     pub name: String,
     /// Target of the link; absent for a copy.
@@ -229,7 +232,7 @@ pub struct SkillUse {
 }
 
 /// Extent of an activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivationState {
     /// Until the end of the open turn.
@@ -239,7 +242,7 @@ pub enum ActivationState {
 }
 
 /// Origin of an activation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivationSource {
     /// A command of the agent, since the host started.
@@ -249,7 +252,7 @@ pub enum ActivationSource {
 }
 
 /// A skill that the agent has opened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveSkill {
     pub skill_id: String,
     pub name: String,
@@ -264,7 +267,7 @@ pub struct ActiveSkill {
 }
 
 /// An active skill as clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActiveSkillView {
     #[serde(flatten)]
     pub skill: ActiveSkill,

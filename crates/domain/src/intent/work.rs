@@ -4,6 +4,7 @@ use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::{MissedSlotPolicy, TimerSchedule};
 use crate::work_item::{PlanStatus, TodoItem, WorkItemCursor};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A work item to create. The plan text stays in the call; the shell writes it to the plan file.
@@ -79,7 +80,7 @@ pub struct NewTimer {
 }
 
 /// Selection of the work items that a list shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkItemFilter {
     #[default]

@@ -2,10 +2,11 @@
 
 use crate::attempt::{TokenUsage, TransportDiagnostics};
 use crate::provider::LearnedLimits;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Class of a provider failure. It decides whether a retry can help.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailureKind {
     /// The answer did not arrive in time.

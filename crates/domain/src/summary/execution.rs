@@ -2,13 +2,14 @@
 
 use crate::id::WorkspaceId;
 use crate::workspace::WorkspaceEntry;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name of the only backend: commands run as processes of the operator.
 const HOST_LOCAL: &str = "host_local";
 
 /// Degree to which a boundary is enforced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
     /// The runtime prevents every violation.
@@ -20,7 +21,7 @@ pub enum Enforcement {
 }
 
 /// Abilities of an agent's tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionProfile {
     pub backend: String,
     /// True if the agent can run commands.
@@ -44,7 +45,7 @@ impl Default for ExecutionProfile {
 }
 
 /// Enforcement of the runtime's authority over its own resources.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceAuthority {
     /// Admission of messages into queues.
     pub message_ingress: Enforcement,
@@ -67,7 +68,7 @@ const fn not_enforced() -> Enforcement {
 }
 
 /// Enforcement of boundaries around commands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProcessExecution {
     /// Commands start inside the execution root.
     pub cwd_rooting: Enforcement,
@@ -86,7 +87,7 @@ pub struct ProcessExecution {
 }
 
 /// Boundaries that a backend does and does not enforce.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionPolicy {
     pub backend: String,
     pub process_execution_exposed: bool,
@@ -126,7 +127,7 @@ impl ExecutionPolicy {
 }
 
 /// Place and boundaries of an agent's tools.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecutionSnapshot {
     #[serde(default)]
     pub profile: ExecutionProfile,

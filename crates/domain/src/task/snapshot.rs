@@ -9,6 +9,7 @@ use crate::id::{AgentId, MessageId, TaskId};
 use crate::limits::EVENT_PREVIEW_BYTES;
 use crate::text;
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reference to a task in the result of the call that created it.
@@ -23,7 +24,7 @@ pub struct TaskHandle {
 }
 
 /// Destination of input for a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InputTarget {
     /// A pipe to standard input.
@@ -37,7 +38,7 @@ pub enum InputTarget {
     clippy::struct_excessive_bools,
     reason = "each is a published field of its own"
 )]
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandSnapshot {
     pub cmd: String,
     /// Equal commands have equal digests.
@@ -65,7 +66,7 @@ pub struct CommandSnapshot {
 }
 
 /// Lifecycle of a task without its output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskStatusSnapshot {
     pub task_id: TaskId,
     pub kind: TaskKind,
@@ -91,7 +92,7 @@ pub struct TaskStatusSnapshot {
 }
 
 /// Command of a task in a list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedCommand {
     /// Beginning of the shell text.
     pub cmd: String,
@@ -103,7 +104,7 @@ pub struct ListedCommand {
 }
 
 /// One task in a list of tasks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskListEntry {
     pub id: TaskId,
     pub kind: TaskKind,
@@ -123,7 +124,7 @@ pub struct TaskListEntry {
 }
 
 /// Bounded output of a task, with its end if it has one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskOutputSnapshot {
     pub task_id: TaskId,
     pub kind: TaskKind,
@@ -167,7 +168,7 @@ pub struct TaskOutputSnapshot {
 }
 
 /// A file that the runtime keeps.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactRef {
     pub path: String,
 }

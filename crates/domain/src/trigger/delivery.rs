@@ -6,6 +6,7 @@ use crate::message::Body;
 use crate::time::Timestamp;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -105,7 +106,7 @@ pub struct CallbackDelivery {
 }
 
 /// What became of a delivery.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallbackDisposition {
     /// The content is a message in the agent's queue.
@@ -132,7 +133,7 @@ pub struct CallbackReceipt {
 }
 
 /// The last delivery of a capability, without its content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LastDelivery {
     pub at: Timestamp,
     pub disposition: CallbackDisposition,

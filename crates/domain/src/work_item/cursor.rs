@@ -1,7 +1,9 @@
 //! The position of a page in a list of work items.
 
 use crate::time::Timestamp;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
@@ -43,6 +45,20 @@ impl FromStr for WorkItemCursor {
 impl Serialize for WorkItemCursor {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for WorkItemCursor {
+    fn schema_name() -> Cow<'static, str> {
+        "WorkItemCursor".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
     }
 }
 

@@ -7,10 +7,11 @@ use super::{
 use crate::id::{AgentId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
 use crate::{limits, text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Relation of an item to the focus of its agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Focus {
     Current,
@@ -20,7 +21,7 @@ pub enum Focus {
 }
 
 /// Plan file of an item, with the path under which the agent reads and edits it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDescriptor {
     pub path: String,
     /// SHA-256 of the file in hex. Absent if the runtime has seen no file.
@@ -34,7 +35,7 @@ pub struct PlanDescriptor {
 }
 
 /// Report that was stored when the item was completed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CompletionReport {
     pub text: String,
     /// Always `work_item_result_summary` in this build.
@@ -42,7 +43,7 @@ pub struct CompletionReport {
 }
 
 /// A work item as tools, prompts and clients see it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkItemView {
     pub id: WorkItemId,
     pub agent_id: AgentId,
@@ -74,7 +75,7 @@ pub struct WorkItemView {
 }
 
 /// A work item in a list with one line for each.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkItemListEntry {
     pub id: WorkItemId,
     /// Beginning of the objective.

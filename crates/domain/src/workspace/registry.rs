@@ -4,6 +4,7 @@
 use super::WorkspaceEntry;
 use crate::id::{AgentId, WorkspaceId};
 use crate::time::Timestamp;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Kind of a registered workspace.
@@ -53,7 +54,7 @@ pub struct RegisteredWorkspace {
 }
 
 /// An execution root that an agent occupies: it may work there, or what it started still does.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Occupancy {
     pub workspace_id: WorkspaceId,
     pub execution_root: String,

@@ -2,10 +2,11 @@
 
 use super::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet, WorktreeSession};
 use crate::id::{AgentId, WorkspaceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a path turned out to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DetectedKind {
     /// The top directory of a git repository.
@@ -21,7 +22,7 @@ pub enum DetectedKind {
 }
 
 /// Way in which a workspace is projected to an execution root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum UseMode {
     /// Tools run in the workspace's own directory.
@@ -71,7 +72,7 @@ pub struct WorkspaceOrder {
 }
 
 /// A workspace that was looked at and can become active.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelectedWorkspace {
     pub entry: WorkspaceEntry,
     pub detected_kind: DetectedKind,

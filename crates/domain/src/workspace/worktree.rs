@@ -1,10 +1,11 @@
 //! Worktrees that the runtime makes: the record on disk, the session of an agent, and the verdict of a clean-up.
 
 use crate::id::{AgentId, TaskId, WorkspaceId};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The worktree in which an agent works, as its status shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeSession {
     /// Directory in which the agent worked before.
     pub original_working_directory: String,
@@ -17,7 +18,7 @@ pub struct WorktreeSession {
 }
 
 /// Progress of a managed worktree. Written before the step that it names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorktreeStage {
     /// Its directory is being filled. No agent has worked in it.
@@ -29,7 +30,7 @@ pub enum WorktreeStage {
 }
 
 /// Party for which a worktree was made.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "owner", rename_all = "snake_case")]
 pub enum WorktreeOwner {
     /// A `UseWorkspace` call or an operator's request for this agent.
@@ -37,7 +38,7 @@ pub enum WorktreeOwner {
 }
 
 /// Record of a managed worktree. It lies beside the directory, so that every managed worktree has one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeRecord {
     pub stage: WorktreeStage,
     pub workspace_id: WorkspaceId,
@@ -76,7 +77,7 @@ pub struct WorktreeTask {
 }
 
 /// Reason for which a clean-up keeps a worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum KeepReason {
     /// Tracked files differ from the branch, or their changes are hidden from git.
@@ -127,7 +128,7 @@ pub enum KeepReason {
 }
 
 /// Fate of one managed worktree in a clean-up.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "verdict", rename_all = "snake_case")]
 pub enum CleanVerdict {
     /// It can be removed; a dry run removes nothing.
@@ -143,7 +144,7 @@ pub enum CleanVerdict {
 }
 
 /// The managed worktrees of a host, and the fate of each.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeReport {
     pub worktrees: Vec<WorktreeView>,
     /// Records that cannot be read. Their worktrees and branches are kept.
@@ -155,7 +156,7 @@ pub struct WorktreeReport {
 }
 
 /// A record of a managed worktree that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnreadableRecord {
     /// File of the record.
     pub path: String,
@@ -164,7 +165,7 @@ pub struct UnreadableRecord {
 }
 
 /// One managed worktree as `holon worktree list` and `clean` show it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WorktreeView {
     #[serde(flatten)]
     pub record: WorktreeRecord,

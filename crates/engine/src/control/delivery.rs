@@ -5,10 +5,11 @@ use crate::error::Error;
 use crate::ports::{Destination, SubmitReport};
 use crate::request::Ingress;
 use crate::shell::engine_error;
-use holon_core::Input;
-use holon_core::input::OperatorCommand;
+use holon_core::input::{LaneCommand, OperatorCommand};
+use holon_core::{Input, Rejection};
 use holon_domain::delivery::{
-    DeliveryContent, DeliveryRecord, DeliveryTarget, DeliveryTrigger, Submission,
+    DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTarget, DeliveryTrigger, OutboxLane,
+    Submission,
 };
 use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::visibility::Visibility;
@@ -179,6 +180,34 @@ impl ControlHandle {
             tracing::warn!(%agent_id, reason, "the secret of a revoked binding stays stored");
         }
         Ok(())
+    }
+
+    /// Tries what waits for a binding at once instead of after its pause. Returns the number of deliveries that wait.
+    ///
+    /// # Errors
+    /// When there is no such agent or binding, or storage fails.
+    pub async fn retry_binding(
+        &self,
+        agent_id: &AgentId,
+        binding_id: BindingId,
+    ) -> Result<u64, Error> {
+        let route = DeliveryRoute::Binding {
+            binding_id: binding_id.clone(),
+        };
+        let input = Input::Lane {
+            route: route.clone(),
+            command: LaneCommand::RetryNow,
+        };
+        self.submit(agent_id, input).await?;
+        let agent = self.find(agent_id).await?;
+        let agent = agent.ok_or_else(|| Error::AgentNotFound {
+            agent_id: agent_id.clone(),
+        })?;
+        let mut bindings = agent.operator_bindings.iter();
+        if !bindings.any(|binding| binding.binding_id == binding_id) {
+            return Err(Rejection::NoSuchBinding.into());
+        }
+        Ok(agent.outbox.lane(&route).map_or(0, OutboxLane::pending))
     }
 
     /// Admits a message that a bound transport brings for its operator.

@@ -104,6 +104,7 @@ impl ReadHandle {
         &self,
         agent_id: &AgentId,
         text: String,
+        trust: Option<TrustLevel>,
     ) -> Result<DraftPrompt, Error> {
         let (facts, ask) = (self.facts.now(), Arc::clone(&self.model));
         let read = self.read_agent(agent_id, move |reader, no, agent| {
@@ -123,16 +124,21 @@ impl ReadHandle {
         let roots = self.guidance_roots(&drafted.agent);
         let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
-        let current = operator_message(agent_id, text, now);
+        let current = operator_message(agent_id, text, trust, now);
         let web = self.web.tools();
         Ok(draft(&drafted, web, &guidance, &current, now))
     }
 }
 
 /// Returns the message of an operator that is not stored. It has an id that no stored message has.
-fn operator_message(agent_id: &AgentId, text: String, now: Timestamp) -> MessageEnvelope {
+fn operator_message(
+    agent_id: &AgentId,
+    text: String,
+    trust: Option<TrustLevel>,
+    now: Timestamp,
+) -> MessageEnvelope {
     let kind = MessageKind::OperatorPrompt;
-    let authority = AuthorityClass::OperatorInstruction;
+    let authority = trust.map_or(AuthorityClass::OperatorInstruction, AuthorityClass::from);
     MessageEnvelope {
         id: MessageId::from_stored("msg_draft"),
         agent_id: agent_id.clone(),

@@ -114,7 +114,7 @@ impl ReadHandle {
         task_id: &TaskId,
         wait_ms: u64,
     ) -> Result<(String, TaskRecord), Error> {
-        let mut news = self.subscribe();
+        let mut news = self.subscribe_to(agent_id);
         let until = self.clock.elapsed() + Duration::from_millis(wait_ms);
         let late = self.clock.sleep_until(until);
         tokio::pin!(late);
@@ -125,7 +125,7 @@ impl ReadHandle {
             }
             tokio::select! {
                 () = &mut late => return self.task_row(agent_id, task_id).await,
-                heard = wait_for_news(&mut news, agent_id) => {
+                heard = wait_for_news(&mut news) => {
                     if heard.is_err() {
                         return Ok(found);
                     }

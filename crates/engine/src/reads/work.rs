@@ -7,7 +7,7 @@ use holon_core::explain::{self, ExplainedRows};
 use holon_core::{Rejection, summary};
 use holon_domain::agent::AgentRecord;
 use holon_domain::explanation::Explanation;
-use holon_domain::feed::{EventOrder, EventQuery};
+use holon_domain::feed::{EventOrder, EventQuery, EventRecord};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::needs::Part;
 use holon_domain::summary::WorkSummary;
@@ -18,7 +18,7 @@ use holon_domain::work_item::{WorkItemCursor, WorkItemRecord, WorkItemView};
 use holon_domain::{AgentId, WorkItemId, limits};
 use holon_store::{AgentNo, Reader};
 
-/// Open items shown with a status.
+/// Open items shown with a status, and completed ones with a snapshot.
 const STATUS_ITEMS: usize = 20;
 /// Due entries shown in an explanation.
 const PLANNED: usize = 10;
@@ -197,6 +197,8 @@ pub(super) fn status_rows(
         0 => Vec::new(),
         _ => or_default_if_unreadable(reader.work_items(no, WorkItemFilter::Open, STATUS_ITEMS))?.0,
     };
+    let completed = reader.work_items(no, WorkItemFilter::Completed, STATUS_ITEMS);
+    let completed = or_default_if_unreadable(completed)?.0;
     let waiting_intents = match work.active_waits {
         0 => Vec::new(),
         _ => or_default_if_unreadable(reader.active_waits(no))?,
@@ -217,8 +219,24 @@ pub(super) fn status_rows(
         waiting_intents,
         timers: timers.iter().map(|timer| timer.view()).collect(),
         external_triggers: triggers.map(TriggerRecord::view).collect(),
+        completed_items: completed.iter().map(entry).collect(),
+        notifications: Vec::new(),
     };
     Ok((summary, hints))
+}
+
+/// Reads the newest events of an agent, as many as a reader gets by default.
+pub(super) fn recent_events(
+    reader: &Reader<'_>,
+    no: AgentNo,
+) -> Result<Vec<EventRecord>, holon_store::Error> {
+    let newest = EventQuery {
+        before_seq: None,
+        after_seq: None,
+        limit: limits::EVENT_PAGE,
+        order: EventOrder::Descending,
+    };
+    Ok(reader.events(no, newest)?.events)
 }
 
 fn explained_rows(

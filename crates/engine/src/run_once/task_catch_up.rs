@@ -33,7 +33,7 @@ pub(super) async fn wait_for_recorded_ends(
 }
 
 async fn watch_recorded_ends(control: &ControlHandle, agent_id: &AgentId) -> Result<(), Error> {
-    let mut news = control.shell().store.subscribe();
+    let mut news = control.shell().store.subscribe_to(agent_id);
     let open = open_tasks(control, agent_id).await?;
     let alive = find_alive(control, &open).await;
     let is_over = |(id, _): &OpenTask| !alive.contains(id);
@@ -43,7 +43,7 @@ async fn watch_recorded_ends(control: &ControlHandle, agent_id: &AgentId) -> Res
         if !still_open.iter().any(|(id, _)| over.contains(id)) {
             return Ok(());
         }
-        wait_for_news(&mut news, agent_id).await?;
+        wait_for_news(&mut news).await?;
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn stop_tasks(control: &ControlHandle, finished: &mut FinishedR
     }
     let agent_id = finished.admitted.agent_id.clone();
     let shell = control.shell();
-    let mut news = shell.store.subscribe();
+    let mut news = shell.store.subscribe_to(&agent_id);
     // If the stop fails, the response goes out without the ends of the tasks.
     let stopped = shell.submit(&agent_id, Sender::Runtime, Input::Stop);
     if stopped.await.is_err() {
@@ -49,7 +49,7 @@ pub(super) async fn stop_tasks(control: &ControlHandle, finished: &mut FinishedR
         .is_ok_and(|all_over| !all_over)
     {
         tokio::select! {
-            heard = wait_for_news(&mut news, &agent_id) => if heard.is_err() { return },
+            heard = wait_for_news(&mut news) => if heard.is_err() { return },
             () = &mut late => return,
             () = shell.wait_for_shutdown() => return,
         }

@@ -51,7 +51,7 @@ impl<'a> RunWatch<'a> {
             agent_id: agent_id.clone(),
             cursor: 0,
             deltas: control.shell().deltas.subscribe(),
-            notices: control.shell().store.subscribe(),
+            notices: control.shell().store.subscribe_to(agent_id),
             to,
         };
         match passing.read(EventOrder::Descending, 1).await {
@@ -95,7 +95,7 @@ impl Passing<'_> {
                     Ok(_) | Err(RecvError::Lagged(_)) => true,
                     Err(RecvError::Closed) => false,
                 },
-                heard = wait_for_news(&mut self.notices, &self.agent_id) => {
+                heard = wait_for_news(&mut self.notices) => {
                     heard.is_ok() && self.pass_events().await
                 }
             };

@@ -317,7 +317,7 @@ impl Shell {
         task: &TaskRecord,
         wait_ms: u64,
     ) -> (TaskRecord, bool) {
-        let mut news = self.store.subscribe();
+        let mut news = self.store.subscribe_to(agent_id);
         let until = self.ports.clock.elapsed() + Duration::from_millis(wait_ms);
         let (mut row, mut waits) = (task.clone(), true);
         let late = self.ports.clock.sleep_until(until);
@@ -336,7 +336,7 @@ impl Shell {
             // The row is read once more after the wait, so that a committed end is never reported as running.
             waits = tokio::select! {
                 () = &mut late => false,
-                heard = wait_for_news(&mut news, agent_id) => heard.is_ok(),
+                heard = wait_for_news(&mut news) => heard.is_ok(),
             };
         }
     }

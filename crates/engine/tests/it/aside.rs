@@ -393,6 +393,7 @@ async fn a_run_whose_agent_is_put_aside_ends_with_the_reason() {
         wait_for_tasks: true,
         workspace: Default::default(),
         admission_context: AdmissionContext::LocalProcess,
+        at_most: None,
     };
     let control = host.control();
     let running = tokio::spawn(async move { control.run_once(request).await });

@@ -1,6 +1,6 @@
 //! Deliveries to operators through a running host: in the commit of the brief, repeated after a restart, with backoff.
 
-use crate::house::{House, agent, briefs, prompt};
+use crate::house::{House, agent, briefs, prompt, status};
 use holon_domain::Timestamp;
 use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
 use holon_domain::limits;
@@ -71,6 +71,20 @@ async fn a_notification_reaches_every_target_while_the_turn_goes_on() {
     house.model.next().await.answer(says("I told you"));
     briefs(&host, "main", 1).await;
     assert_eq!(house.outbound.count(), 1, "a result of a turn stays here");
+    let summary = status(&host, "main").await;
+    let told: Vec<&str> = summary
+        .work
+        .notifications
+        .iter()
+        .map(|told| told.summary.as_str())
+        .collect();
+    assert_eq!(told, ["the disk fills"]);
+    let tools = &summary.agent.tool_latency;
+    let tools: Vec<(&str, u64, u64)> = tools
+        .iter()
+        .map(|tool| (tool.tool_name.as_str(), tool.calls, tool.failed))
+        .collect();
+    assert_eq!(tools, [("NotifyOperator", 1, 0)]);
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ pub(crate) fn request(text: &str) -> RunRequest {
         wait_for_tasks: true,
         workspace: Default::default(),
         admission_context: AdmissionContext::LocalProcess,
+        at_most: None,
     }
 }
 

@@ -107,6 +107,11 @@ fn control(event: &Event) -> Option<Description> {
     Some(match event {
         Event::ContinuationResolved(e) => continuation(e),
         Event::ClosureDecided(e) => closure(e),
+        Event::ControlRequestAdmitted(e) => {
+            let action = e.action.replace('_', " ");
+            Description::detail(format!("Operator request admitted: {action}"))
+                .with("before", words(e.previous_status))
+        }
         Event::ControlApplied(e) => control_applied(e),
         Event::CurrentRunAborted(e) => Description::outcome("Run aborted")
             .role(Role::Alert)

@@ -1,24 +1,35 @@
 //! The description of every route that changes something: its summary, query, body and response.
 
-use super::operation::Response::{Object, ObjectOrStream, Typed};
+use super::operation::Response::{Typed, TypedOrArchive, TypedOrStream};
 use super::operation::{
     Operation, RequestBody, RequestContent, act, act_on, deliver, schema_of, truth,
 };
 use super::params::{CALLBACK_QUERY, SOURCE};
 use holon_api::{
-    AbortRunRequest, AbortRunResponse, AdmittedResponse, ArchiveAgentResponse,
+    AbortRunRequest, AbortRunResponse, AdmittedResponse, AgentModelResponse, ArchiveAgentResponse,
     AttachWorkspaceRequest, BudgetView, CallbackResponse, ClearBudgetRequest, ClearBudgetResponse,
     ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
     CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
-    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DeleteAgentResponse,
-    DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, InstallSkillRequest,
-    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest,
+    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DebugPromptResponse,
+    DeleteAgentResponse, DeliveryTargetResponse, DetachWorkspaceRequest, EmptyRequest,
+    EnqueueRequest, ExportAgentRequest, ExportReport, InstallSkillRequest, OperatorBindingResponse,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, ReloadResponse,
     RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
     RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
-    SetWebhookRequest, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
-    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
-    WakeRequest, WakeResponse, WebhookResponse, WorktreesRequest,
+    SetWebhookRequest, ShutdownResponse, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
+    TaskInputResponse, TaskStopResponse, TestDeliveryResponse, UninstallSkillRequest,
+    UpdateWorkItemRequest, UseWorkspaceRequest, UseWorkspaceResponse, WakeRequest, WakeResponse,
+    WebhookResponse, WorkspaceResponse, WorktreesRequest,
 };
+use holon_domain::agent::IdentityView;
+use holon_domain::archive::ImportReport;
+use holon_domain::run::RunOnceResponse;
+use holon_domain::task::TaskStatusSnapshot;
+use holon_domain::timer::TimerView;
+use holon_domain::trigger::TriggerRecord;
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemView;
+use holon_domain::workspace::WorktreeReport;
 use schemars::JsonSchema;
 
 /// In the order of the table.
@@ -39,13 +50,13 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/create",
         "Creates an agent.",
         schema_of::<CreateAgentRequest>,
-        Object,
+        Typed(schema_of::<IdentityView>),
     ),
     act_on(
         "/control/agents/{id}/export",
         "Returns an agent as an archive, or what would be in it.",
         schema_of::<ExportAgentRequest>,
-        Object,
+        TypedOrArchive(schema_of::<ExportReport>),
     ),
     Operation {
         path: "/control/agents/{id}/import",
@@ -55,13 +66,13 @@ pub(super) const ACTIONS: &[Operation] = &[
             required: true,
             content: RequestContent::Archive,
         }),
-        response: Object,
+        response: Typed(schema_of::<ImportReport>),
     },
     act(
         "/control/agents/{id}/clone",
         "Makes a stopped copy of an agent.",
         schema_of::<CloneAgentRequest>,
-        Object,
+        Typed(schema_of::<ImportReport>),
     ),
     act(
         "/control/agents/{id}/prompt",
@@ -97,19 +108,19 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/model",
         "Sets the model of an agent.",
         schema_of::<SetModelRequest>,
-        Object,
+        Typed(schema_of::<AgentModelResponse>),
     ),
     act_on(
         "/control/agents/{id}/model/clear",
         "Lets an agent use the host's model again.",
         schema_of::<ClearModelRequest>,
-        Object,
+        Typed(schema_of::<AgentModelResponse>),
     ),
     act(
         "/control/agents/{id}/debug-prompt",
         "Returns the prompt that a text would open the next turn with; nothing is stored.",
         schema_of::<DebugPromptRequest>,
-        Object,
+        Typed(schema_of::<DebugPromptResponse>),
     ),
     act(
         "/control/agents/{id}/wake",
@@ -121,61 +132,61 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/work-items",
         "Creates a work item.",
         schema_of::<CreateWorkItemRequest>,
-        Object,
+        Typed(schema_of::<WorkItemView>),
     ),
     act(
         "/control/agents/{id}/work-items/{item}",
         "Changes an open work item.",
         schema_of::<UpdateWorkItemRequest>,
-        Object,
+        Typed(schema_of::<WorkItemView>),
     ),
     act_on(
         "/control/agents/{id}/work-items/{item}/complete",
         "Completes a work item.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<WorkItemView>),
     ),
     act_on(
         "/control/agents/{id}/work-items/{item}/resume",
         "Clears the stall of a work item.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<WorkItemView>),
     ),
     act_on(
         "/control/agents/{id}/waits/{wait}/cancel",
         "Cancels an active wait.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<WaitRecord>),
     ),
     act(
         "/control/agents/{id}/tasks",
         "Starts a command as a task of the agent, without a turn; its end reaches the agent as a message.",
         schema_of::<StartTaskRequest>,
-        Object,
+        Typed(schema_of::<TaskStatusSnapshot>),
     ),
     act(
         "/control/agents/{id}/tasks/{task}/input",
         "Writes to the input of a task.",
         schema_of::<TaskInputRequest>,
-        Object,
+        Typed(schema_of::<TaskInputResponse>),
     ),
     act_on(
         "/control/agents/{id}/tasks/{task}/stop",
         "Asks a task to end; the second time it is killed.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<TaskStopResponse>),
     ),
     act(
         "/control/agents/{id}/timers",
         "Creates a timer.",
         schema_of::<CreateTimerRequest>,
-        Object,
+        Typed(schema_of::<TimerView>),
     ),
     act_on(
         "/control/agents/{id}/timers/{timer}/cancel",
         "Cancels an active timer.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<TimerView>),
     ),
     deliver(
         "/callbacks/enqueue/{token}",
@@ -199,19 +210,19 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/external-triggers",
         "Makes an external trigger, or returns the active one of this mode.",
         schema_of::<CreateTriggerRequest>,
-        Object,
+        Typed(schema_of::<TriggerRecord>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/rotate",
         "Gives an external trigger another URL.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<TriggerRecord>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/revoke",
         "Makes the URL of an external trigger useless.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<TriggerRecord>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/reveal",
@@ -235,31 +246,31 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/workspace/attach",
         "Attaches a directory to an agent.",
         schema_of::<AttachWorkspaceRequest>,
-        Object,
+        Typed(schema_of::<WorkspaceResponse>),
     ),
     act(
         "/control/agents/{id}/workspace/use",
         "Makes a workspace active.",
         schema_of::<UseWorkspaceRequest>,
-        Object,
+        Typed(schema_of::<UseWorkspaceResponse>),
     ),
     act_on(
         "/control/agents/{id}/workspace/exit",
         "Leaves the active workspace.",
         schema_of::<EmptyRequest>,
-        Object,
+        Typed(schema_of::<WorkspaceResponse>),
     ),
     act(
         "/control/agents/{id}/workspace/detach",
         "Detaches a workspace.",
         schema_of::<DetachWorkspaceRequest>,
-        Object,
+        Typed(schema_of::<WorkspaceResponse>),
     ),
     act_on(
         "/control/worktrees",
         "Lists the worktrees of the host, or cleans them up.",
         schema_of::<WorktreesRequest>,
-        Object,
+        Typed(schema_of::<WorktreeReport>),
     ),
     act(
         "/control/agents/{id}/skills/install",
@@ -281,7 +292,7 @@ pub(super) const ACTIONS: &[Operation] = &[
             required: true,
             content: RequestContent::Json(schema_of::<RunRequest>),
         }),
-        response: ObjectOrStream,
+        response: TypedOrStream(schema_of::<RunOnceResponse>),
     },
     act(
         "/control/tokens",
@@ -311,7 +322,7 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/delivery/targets",
         "Adds a delivery target. Its secret goes to the credential store.",
         schema_of::<CreateDeliveryTargetRequest>,
-        Object,
+        Typed(schema_of::<DeliveryTargetResponse>),
     ),
     act_on(
         "/control/delivery/targets/{name}/test",
@@ -335,13 +346,19 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/operator-bindings",
         "Makes or replaces a binding to a remote operator.",
         schema_of::<OperatorTransportBindingRequest>,
-        Object,
+        Typed(schema_of::<OperatorBindingResponse>),
     ),
     act_on(
         "/control/agents/{id}/operator-bindings/{binding}/revoke",
         "Ends a binding to a remote operator.",
         schema_of::<EmptyRequest>,
         Typed(schema_of::<RevokeBindingResponse>),
+    ),
+    act_on(
+        "/control/agents/{id}/operator-bindings/{binding}/retry",
+        "Tries what waits for a remote operator at once.",
+        schema_of::<EmptyRequest>,
+        Typed(schema_of::<RetryDeliveriesResponse>),
     ),
     act(
         "/control/agents/{id}/operator-ingress",
@@ -353,13 +370,13 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/runtime/reload",
         "Reads settings and credentials again.",
         schema_of::<EmptyObject>,
-        Object,
+        Typed(schema_of::<ReloadResponse>),
     ),
     act_on(
         "/control/runtime/shutdown",
         "Shuts the host down.",
         schema_of::<EmptyObject>,
-        Object,
+        Typed(schema_of::<ShutdownResponse>),
     ),
 ];
 

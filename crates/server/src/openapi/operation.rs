@@ -52,12 +52,14 @@ pub(super) enum ParamKind {
 #[derive(Clone, Copy)]
 pub(super) enum Response {
     Typed(SchemaOf),
-    Object,
-    List,
-    /// An object, or a stream if the query asks for one.
-    ObjectOrStream,
+    /// A value, or a stream if the query asks for one.
+    TypedOrStream(SchemaOf),
+    /// A value for a trial, else an archive.
+    TypedOrArchive(SchemaOf),
     Stream,
     Text,
+    /// A document of a format of its own.
+    Document,
 }
 
 pub(super) fn schema_of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Schema {

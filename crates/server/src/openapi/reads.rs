@@ -1,6 +1,6 @@
 //! The description of every route that only reads: its summary, query and response.
 
-use super::operation::Response::{List, Object, Stream, Text, Typed};
+use super::operation::Response::{Document, Stream, Text, Typed};
 use super::operation::{
     Operation, ParamKind, QueryParam, number, read, schema_of, text, truth, words,
 };
@@ -8,9 +8,22 @@ use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
 };
 use holon_api::{
-    BudgetsResponse, Health, Readiness, Root, TokensResponse, UsageResponse, WebhookResponse,
+    BudgetsResponse, DeletedAgent, DeliveryTargetsResponse, EventsPage, Handshake, Health,
+    HostEventsPage, ModelsResponse, OperatorBindingsResponse, Readiness, Root,
+    RuntimeStatusResponse, SkillsResponse, StateResponse, StatusResponse, TaskOutputResponse,
+    TokensResponse, UsageResponse, WebhookResponse, WorkItemsResponse, WorktreeSummaryResponse,
 };
+use holon_domain::brief::BriefRecord;
+use holon_domain::explanation::Explanation;
 use holon_domain::limits::{self, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX};
+use holon_domain::prompt_view::PromptView;
+use holon_domain::summary::AgentListEntry;
+use holon_domain::task::{TaskListEntry, TaskStatusSnapshot};
+use holon_domain::timer::TimerView;
+use holon_domain::transcript::TranscriptEntry;
+use holon_domain::trigger::TriggerRecord;
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemView;
 
 /// Query of a page of events.
 const EVENT_PAGE: &[QueryParam] = &[
@@ -56,9 +69,9 @@ pub(super) const READS: &[Operation] = &[
         "/handshake",
         "Returns protocol and authentication mode.",
         &[],
-        Object,
+        Typed(schema_of::<Handshake>),
     ),
-    read("/openapi.json", "Returns this document.", &[], Object),
+    read("/openapi.json", "Returns this document.", &[], Document),
     read(
         "/metrics",
         "Returns the metrics of the host for Prometheus.",
@@ -69,13 +82,13 @@ pub(super) const READS: &[Operation] = &[
         "/control/runtime/status",
         "Returns process, activity, last failure and effective settings of the host.",
         &[],
-        Object,
+        Typed(schema_of::<RuntimeStatusResponse>),
     ),
     read(
         "/control/runtime/readiness",
         "Returns process and effective settings of a host that takes requests; 503 otherwise.",
         &[],
-        Object,
+        Typed(schema_of::<RuntimeStatusResponse>),
     ),
     read(
         "/tokens",
@@ -87,7 +100,7 @@ pub(super) const READS: &[Operation] = &[
         "/delivery/targets",
         "Lists the delivery targets with their state.",
         &[],
-        Object,
+        Typed(schema_of::<DeliveryTargetsResponse>),
     ),
     read(
         "/usage",
@@ -105,44 +118,49 @@ pub(super) const READS: &[Operation] = &[
         "/models",
         "Lists models and their availability.",
         &[],
-        Object,
+        Typed(schema_of::<ModelsResponse>),
     ),
     read(
         "/agents/list",
         "Lists the public agents that are not archived, or with archived=true those that are.",
         &[truth("archived")],
-        List,
+        Typed(schema_of::<Vec<AgentListEntry>>),
     ),
-    read("/agents/deleted", "Lists removed agents.", &[LIMIT], List),
+    read(
+        "/agents/deleted",
+        "Lists removed agents.",
+        &[LIMIT],
+        Typed(schema_of::<Vec<DeletedAgent>>),
+    ),
     read(
         "/agents/{id}/status",
         "Returns the status of an agent.",
         &[],
-        Object,
+        Typed(schema_of::<StatusResponse>),
     ),
     read(
         "/agents/{id}/state",
         "Returns a bounded snapshot of an agent, from one read.",
         &[],
-        Object,
+        Typed(schema_of::<StateResponse>),
     ),
     read(
         "/agents/{id}/briefs",
         "Returns the newest briefs of an agent.",
         SEQ_PAGE,
-        List,
+        Typed(schema_of::<Vec<BriefRecord>>),
     ),
     read(
         "/agents/{id}/transcript",
         "Returns the newest transcript entries of an agent.",
         SEQ_PAGE,
-        List,
+        Typed(schema_of::<Vec<TranscriptEntry>>),
     ),
     read(
         "/agents/{id}/events",
         "Returns a page of an agent's events.",
         EVENT_PAGE,
-        Object,
+        Typed(schema_of::<EventsPage>),
     ),
     read(
         "/agents/{id}/events/stream",
@@ -154,7 +172,7 @@ pub(super) const READS: &[Operation] = &[
         "/events",
         "Returns a page of the events of all public agents. `next_seq` continues it in the same order: as after_seq with order=asc, as before_seq with order=desc (the default). With epoch, a cursor of another store is refused with 410; without it, only an after_seq that is newer than the newest event is.",
         EVENT_PAGE,
-        Object,
+        Typed(schema_of::<HostEventsPage>),
     ),
     read(
         "/events/stream",
@@ -166,13 +184,13 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/explain",
         "Explains the state of an agent.",
         &[],
-        Object,
+        Typed(schema_of::<Explanation>),
     ),
     read(
         "/agents/{id}/debug/prompt",
         "Returns the prompt of an agent's last turn, or of a turn by its number.",
         &[TURN],
-        Object,
+        Typed(schema_of::<PromptView>),
     ),
     read(
         "/agents/{id}/work-items",
@@ -185,31 +203,31 @@ pub(super) const READS: &[Operation] = &[
                 kind: ParamKind::Text(Some(r"^-?[0-9]{1,15}\.[0-9]{1,15}$")),
             },
         ],
-        Object,
+        Typed(schema_of::<WorkItemsResponse>),
     ),
     read(
         "/agents/{id}/work-items/{item}",
         "Returns one work item.",
         &[],
-        Object,
+        Typed(schema_of::<WorkItemView>),
     ),
     read(
         "/agents/{id}/waits",
         "Lists the waits of an agent.",
         &[FILTER, LIMIT],
-        List,
+        Typed(schema_of::<Vec<WaitRecord>>),
     ),
     read(
         "/agents/{id}/tasks",
         "Lists the tasks of an agent.",
         &[FILTER, LIMIT],
-        List,
+        Typed(schema_of::<Vec<TaskListEntry>>),
     ),
     read(
         "/agents/{id}/tasks/{task}",
         "Returns one task without its output.",
         &[],
-        Object,
+        Typed(schema_of::<TaskStatusSnapshot>),
     ),
     read(
         "/agents/{id}/tasks/{task}/output",
@@ -221,13 +239,13 @@ pub(super) const READS: &[Operation] = &[
             number("max_output_tokens", 1, TOOL_OUTPUT_TOKENS_MAX as u64),
             number("wait_ms", 0, TASK_WAIT_MAX_MS),
         ],
-        Object,
+        Typed(schema_of::<TaskOutputResponse>),
     ),
     read(
         "/agents/{id}/external-triggers",
         "Lists the external triggers of an agent, without their URLs.",
         &[],
-        List,
+        Typed(schema_of::<Vec<TriggerRecord>>),
     ),
     read(
         "/agents/{id}/webhook",
@@ -239,54 +257,54 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/skills",
         "Lists the skills of an agent.",
         &[],
-        Object,
+        Typed(schema_of::<SkillsResponse>),
     ),
     read(
         "/agents/{id}/operator-bindings",
         "Lists the bindings of an agent to remote operators.",
         &[],
-        Object,
+        Typed(schema_of::<OperatorBindingsResponse>),
     ),
     read(
         "/agents/{id}/timers",
         "Lists the timers of an agent.",
         &[FILTER, LIMIT],
-        List,
+        Typed(schema_of::<Vec<TimerView>>),
     ),
     read(
         "/agents/{id}/worktree-summary",
         "Returns the worktree of an agent.",
         &[],
-        Object,
+        Typed(schema_of::<WorktreeSummaryResponse>),
     ),
     read(
         "/worktree-summary",
         "Returns the worktree of the default agent.",
         &[],
-        Object,
+        Typed(schema_of::<WorktreeSummaryResponse>),
     ),
     read(
         "/status",
         "Returns the status of the default agent.",
         &[],
-        Object,
+        Typed(schema_of::<StatusResponse>),
     ),
     read(
         "/state",
         "Returns the snapshot of the default agent.",
         &[],
-        Object,
+        Typed(schema_of::<StateResponse>),
     ),
     read(
         "/briefs",
         "Returns the newest briefs of the default agent.",
         SEQ_PAGE,
-        List,
+        Typed(schema_of::<Vec<BriefRecord>>),
     ),
     read(
         "/transcript",
         "Returns the newest transcript entries of the default agent.",
         SEQ_PAGE,
-        List,
+        Typed(schema_of::<Vec<TranscriptEntry>>),
     ),
 ];

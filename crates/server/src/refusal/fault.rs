@@ -468,7 +468,7 @@ impl RequestFault {
     pub(crate) fn refuse(self, message: impl Into<String>) -> Refusal {
         let Self { status, text } = self;
         let mut body = ErrorBody::new(text.code, message);
-        body.hint = text.next_step.hint().map(str::to_owned);
+        body.hint = Some(text.next_step.text().to_owned());
         Refusal {
             status,
             body: Box::new(body),

@@ -11,6 +11,7 @@ use holon_api::{
 };
 use holon_domain::AgentId;
 use holon_domain::agent::IdentityView;
+use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_engine::AfterAbort;
 use holon_engine::request::{CreateAgent, HomeChoice, WorkspaceChoice};
@@ -71,7 +72,11 @@ pub(crate) async fn abort(
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<AbortRunRequest>,
 ) -> Result<Json<AbortRunResponse>, Refusal> {
-    let AbortRunRequest { run_id, mode, .. } = request;
+    let AbortRunRequest {
+        run_id,
+        mode,
+        trust,
+    } = request;
     let then = match mode {
         AbortMode::StopAfterAbort => AfterAbort::Stop,
         AbortMode::ContinueAfterAbort => AfterAbort::GoOn,
@@ -83,6 +88,8 @@ pub(crate) async fn abort(
         agent_id,
         run_id,
         mode,
+        admission_context: AdmissionContext::ControlAuthenticated,
+        provided_trust: trust,
     }))
 }
 

@@ -35,7 +35,10 @@ pub(crate) async fn draft(
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<DebugPromptRequest>,
 ) -> Result<Json<DebugPromptResponse>, Refusal> {
-    let dump = state.reads.draft_prompt(&agent_id, request.text).await?;
+    let dump = state
+        .reads
+        .draft_prompt(&agent_id, request.text, request.trust)
+        .await?;
     Ok(Json(DebugPromptResponse {
         ok: true,
         agent_id,

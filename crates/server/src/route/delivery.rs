@@ -375,6 +375,24 @@ pub(crate) async fn revoke(
     }))
 }
 
+/// `POST /control/agents/{id}/operator-bindings/{binding}/retry`: tries what waits for a remote operator at once.
+pub(crate) async fn retry_binding(
+    Act(state): Act,
+    path: Result<Path<(String, String)>, PathRejection>,
+    Params(NoParams {}): Params<NoParams>,
+    OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
+) -> Result<Json<RetryDeliveriesResponse>, Refusal> {
+    let (agent, name) = path.map_or_else(|_| Default::default(), |Path(path)| path);
+    let agent_id = AgentId::parse(&agent).map_err(holon_engine::Error::from)?;
+    let id = BindingId::from_stored(name.clone());
+    let pending = state.control.retry_binding(&agent_id, id).await?;
+    Ok(Json(RetryDeliveriesResponse {
+        ok: true,
+        name,
+        pending,
+    }))
+}
+
 /// `POST /control/agents/{id}/operator-ingress`: queues a message of a bound remote operator.
 pub(crate) async fn ingress(
     Act(state): Act,

@@ -1,7 +1,8 @@
 //! Routes that put messages into a queue: an operator's prompt, and an event from outside.
 //!
 //! The route decides the origin of a message: a prompt is the operator's, and an enqueued event is public, because the
-//! token authenticates the caller but not the author. `core` decides the authority that follows from it.
+//! token authenticates the caller but not the author. `core` decides the authority that follows from it. A prompt may
+//! ask for less than it would have.
 
 use crate::body::JsonBody;
 use crate::extract::{AgentPath, NoParams, Params};
@@ -11,6 +12,7 @@ use crate::state::{Act, ActState};
 use axum::{Extension, Json};
 use holon_api::{AdmittedResponse, EnqueueRequest, PromptRequest};
 use holon_domain::AgentId;
+use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -94,7 +96,17 @@ fn own_ingress(ingress: Ingress) -> Ingress {
 }
 
 fn prompt_ingress(request: PromptRequest) -> Ingress {
+    let at_most = request.trust.map(AuthorityClass::from);
+    let usual = match request.trust {
+        None | Some(TrustLevel::TrustedOperator) => Priority::Interject,
+        Some(
+            TrustLevel::TrustedSystem
+            | TrustLevel::TrustedIntegration
+            | TrustLevel::UntrustedExternal,
+        ) => Priority::Next,
+    };
     Ingress {
+        at_most,
         origin: Origin::Operator {
             actor_id: Some("control".into()),
         },
@@ -102,7 +114,7 @@ fn prompt_ingress(request: PromptRequest) -> Ingress {
         max_rounds: request.max_turns,
         ..Ingress::operator_prompt(
             request.text,
-            request.priority.unwrap_or(Priority::Interject),
+            request.priority.unwrap_or(usual),
             DeliverySurface::HttpControlPrompt,
             AdmissionContext::ControlAuthenticated,
         )
@@ -126,6 +138,7 @@ fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
         correlation_id: request.correlation_id,
         causation_id: request.causation_id,
         max_rounds: None,
+        at_most: None,
     })
 }
 

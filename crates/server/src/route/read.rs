@@ -15,7 +15,6 @@ use holon_domain::feed::{SeqPage, SeqQuery};
 use holon_domain::limits::{BRIEF_PAGE, LIST_PAGE_MAX};
 use holon_domain::summary::AgentListEntry;
 use holon_domain::transcript::TranscriptEntry;
-use holon_engine::Error;
 use serde::{Deserialize, Serialize};
 
 /// Default number of removed agents in a response.
@@ -95,12 +94,7 @@ pub(crate) async fn default_state(
 
 async fn state_of(state: &ReadState, agent_id: &AgentId) -> Result<Json<StateResponse>, Refusal> {
     let summary = state.reads.status(agent_id).await?;
-    let snapshot = StateResponse::new(summary, state.reads.epoch());
-    snapshot.map(Json).map_err(|error| {
-        Refusal::from(Error::Internal {
-            message: error.to_string(),
-        })
-    })
+    Ok(Json(StateResponse::new(summary, state.reads.epoch())))
 }
 
 /// Query of a page of briefs or transcript entries.

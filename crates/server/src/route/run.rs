@@ -97,6 +97,7 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
         max_rounds: request.max_turns,
         wait_for_tasks: !request.no_wait_for_tasks,
         workspace: workspace_choice(request.workspace_root, request.cwd),
+        at_most: request.trust.map(Into::into),
         admission_context: AdmissionContext::ControlAuthenticated,
     })
 }

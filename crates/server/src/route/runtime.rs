@@ -14,9 +14,10 @@ use holon_api::{
 use serde::Deserialize;
 
 /// Names of the features of this build, for clients that check before they call.
-const CAPABILITIES: [&str; 16] = [
+const CAPABILITIES: [&str; 21] = [
     "agents.list",
     "agents.status",
+    "agents.state",
     "agents.events",
     "agents.control",
     "agents.model",
@@ -31,6 +32,10 @@ const CAPABILITIES: [&str; 16] = [
     "control.reload",
     "control.tokens",
     "control.idempotency",
+    "host.events",
+    "delivery.targets",
+    "operator.transport",
+    "tui.remote",
 ];
 
 /// A body without fields.

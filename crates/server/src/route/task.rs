@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use holon_api::{
     EmptyRequest, ListFilter, StartTaskRequest, TaskInputRequest, TaskInputResponse,
-    TaskStopResponse,
+    TaskOutputResponse, TaskStopResponse,
 };
 use holon_domain::TaskId;
 use holon_domain::authority::TrustLevel;
@@ -20,7 +20,6 @@ use holon_domain::task::{NewCommandTask, TaskListEntry, TaskStatusSnapshot};
 use holon_engine::request::TaskInputOrder;
 use holon_engine::{EntryFilter, Error, Rejection};
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Default number of tasks in a response.
 const TASKS: u64 = 50;
@@ -78,9 +77,12 @@ pub(crate) async fn output(
     State(state): State<ReadState>,
     MemberPath { agent_id, member }: MemberPath,
     Params(params): Params<OutputParams>,
-) -> Result<Json<Value>, Refusal> {
+) -> Result<Json<TaskOutputResponse>, Refusal> {
     let query = output_query(TaskId::from_stored(member), &params)?;
-    Ok(Json(state.reads.task_output(&agent_id, query).await?))
+    let result = state.reads.task_output(&agent_id, query).await?;
+    serde_json::from_value(result)
+        .map(Json)
+        .map_err(|error| crate::sse::internal(&error))
 }
 
 fn output_query(task_id: TaskId, params: &OutputParams) -> Result<TaskOutput, Refusal> {
@@ -137,7 +139,7 @@ pub(crate) async fn start(
             max_output_tokens: None,
         },
         summary: request.summary,
-        trust: TrustLevel::TrustedOperator,
+        trust: request.trust.unwrap_or(TrustLevel::TrustedOperator),
     };
     Ok(Json(state.control.start_task(&agent_id, new).await?))
 }

@@ -221,6 +221,7 @@ fn ingress(
         correlation_id: None,
         causation_id: None,
         max_rounds: None,
+        at_most: None,
     }
 }
 

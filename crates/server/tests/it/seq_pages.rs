@@ -12,6 +12,7 @@ async fn prompt(world: &World, name: &str, count: usize) {
             text: format!("prompt {number}"),
             priority: None,
             max_turns: None,
+            trust: None,
         };
         world.local().prompt(&agent(name), &request).await.unwrap();
         while world

@@ -235,6 +235,7 @@ async fn prompt(world: &World, name: &str) {
         text: "hello".to_owned(),
         priority: None,
         max_turns: None,
+        trust: None,
     };
     world.local().prompt(&agent(name), &request).await.unwrap();
 }

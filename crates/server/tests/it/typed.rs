@@ -43,6 +43,7 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
             text: "go".into(),
             priority: None,
             max_turns: Some(2),
+            trust: None,
         };
         assert_eq!(
             client
@@ -120,6 +121,7 @@ async fn a_request_that_is_too_large_is_refused_in_words_and_not_by_a_broken_pip
         text: "x".repeat(8 << 20),
         priority: None,
         max_turns: None,
+        trust: None,
     };
     let error = world
         .remote()

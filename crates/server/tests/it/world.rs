@@ -1,6 +1,7 @@
 //! A server on a fresh socket and a fresh port, with a client that sends raw bytes.
 
 use crate::host::ScriptedHost;
+use crate::schemas;
 use holon_client::Client;
 use holon_domain::AgentId;
 use holon_server::{
@@ -112,7 +113,7 @@ impl World {
         .await
     }
 
-    /// Sends a request as the socket's owner and closes the connection.
+    /// Sends a request as the socket's owner and closes the connection. The answer must be as the document describes it.
     pub(crate) async fn ask(&self, method: &str, target: &str, body: &str) -> Reply {
         let kind = if body.is_empty() {
             ""
@@ -120,10 +121,13 @@ impl World {
             "Content-Type: application/json\r\n"
         };
         let length = body.len();
-        self.over_unix(format!(
-            "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
-        ))
-        .await
+        let reply = self
+            .over_unix(format!(
+                "{method} {target} HTTP/1.1\r\nHost: localhost\r\n{kind}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            ))
+            .await;
+        schemas::check(method, target, &reply);
+        reply
     }
 }
 

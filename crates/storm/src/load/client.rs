@@ -92,6 +92,7 @@ async fn send_all(
             text: text.clone(),
             priority: Some(Priority::Normal),
             max_turns: None,
+            trust: None,
         };
         match client.prompt(&agent, &request).await {
             Ok(admitted) => history.write("ack", &format!("{} {text}", admitted.message_id))?,

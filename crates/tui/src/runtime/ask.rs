@@ -132,6 +132,7 @@ async fn act(client: &Client, agent: &AgentId, question: Question) -> Result<Rep
             text,
             priority: None,
             max_turns: None,
+            trust: None,
         };
         let admitted = client.prompt(agent, &request).await?;
         return Ok(Reply::Sent {

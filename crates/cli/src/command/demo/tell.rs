@@ -195,6 +195,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::ExternalTriggerRevoked(_)
         | Event::CallbackDelivered(_)
         | Event::WebhookConfigured(_)
+        | Event::ControlRequestAdmitted(_)
         | Event::ControlApplied(_)
         | Event::CurrentRunAborted(_)
         | Event::WorkspaceAttachRequested(_)

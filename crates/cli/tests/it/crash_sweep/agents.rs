@@ -99,6 +99,7 @@ impl Agents {
                     text: "please".to_owned(),
                     priority: Some(priority),
                     max_turns: None,
+                    trust: None,
                 };
                 (name, client.prompt(&id(name), &request).await?)
             }

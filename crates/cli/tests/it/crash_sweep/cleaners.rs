@@ -113,6 +113,7 @@ impl Cleaners {
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,
+                        trust: None,
                     };
                     let admitted = client.prompt(&id(AGENT), &request).await?;
                     self.acknowledged.push(AcknowledgedMessage {

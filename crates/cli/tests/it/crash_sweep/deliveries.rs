@@ -57,6 +57,7 @@ impl Scenario for Deliveries {
                 text: "tell me".to_owned(),
                 priority: Some(Priority::Normal),
                 max_turns: None,
+                trust: None,
             };
             client.prompt(&id("teller"), &request).await?;
             self.prompts += 1;

@@ -126,6 +126,7 @@ impl Isolated {
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,
+                        trust: None,
                     };
                     let admitted = client.prompt(&id(AGENT), &request).await?;
                     self.acknowledged.push(AcknowledgedMessage {

@@ -120,6 +120,7 @@ impl Streams {
             text: "please".to_owned(),
             priority: None,
             max_turns: None,
+            trust: None,
         };
         let admitted = client.prompt(&id(name), &request).await?;
         let message = AcknowledgedMessage {

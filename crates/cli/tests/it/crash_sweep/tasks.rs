@@ -133,6 +133,7 @@ impl Tasks {
             text: "please".to_owned(),
             priority: None,
             max_turns: None,
+            trust: None,
         };
         let admitted = client.prompt(&id(AGENT), &request).await?;
         self.acknowledged.push(AcknowledgedMessage {

@@ -146,6 +146,7 @@ impl Work {
                 text: "please".to_owned(),
                 priority: None,
                 max_turns: None,
+                trust: None,
             };
             let admitted = host.client.prompt(&id(WORKER), &request).await?;
             self.acknowledged.push(AcknowledgedMessage {

@@ -369,6 +369,7 @@ fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
     assert_eq!(
         world.event_kinds(from),
         [
+            "control_request_admitted",
             "control_applied",
             "task_status_updated",
             "task_status_updated",
@@ -379,6 +380,10 @@ fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
     world.send(Input::Delete);
     assert_eq!(
         world.event_kinds(from),
-        ["control_applied", "agent_state_changed"]
+        [
+            "control_request_admitted",
+            "control_applied",
+            "agent_state_changed"
+        ]
     );
 }
