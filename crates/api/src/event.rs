@@ -512,10 +512,10 @@ mod tests {
         let got: EventEnvelope = serde_json::from_str(&text).expect("parses");
         assert_eq!(got.event(), event);
         assert_eq!(got.projection.name, "local_debug");
-        assert!(
-            !got.projection.raw_payload_included,
-            "it says that it holds nothing more"
-        );
+        assert!(got.projection.raw_payload_included);
+        let raw = got.raw_payload.expect("the stored payload");
+        let stored = Event::decode(&got.kind, got.version, raw.get());
+        assert_eq!(stored, event);
     }
 
     #[test]

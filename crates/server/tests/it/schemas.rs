@@ -4,43 +4,21 @@ use crate::world::{Reply, World};
 use holon_server::{openapi_document, routes};
 use jsonschema::Validator;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::OnceLock;
-
-/// Validators of the JSON answers, by method and path of the document.
-type Validators = BTreeMap<(String, String), Validator>;
 
 fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| serde_json::from_str(openapi_document()).unwrap())
 }
 
-fn validators() -> &'static Validators {
-    static VALIDATORS: OnceLock<Validators> = OnceLock::new();
-    VALIDATORS.get_or_init(|| {
-        let mut all = Validators::new();
-        for (path, methods) in document()["paths"].as_object().unwrap() {
-            for (method, operation) in methods.as_object().unwrap() {
-                let answers = &operation["responses"];
-                for (status, of) in [("200", "200"), ("default", "default")] {
-                    let schema = &answers[status]["content"]["application/json"]["schema"];
-                    if schema.is_null() {
-                        continue;
-                    }
-                    let whole = json!({
-                        "$schema": "https://json-schema.org/draft/2020-12/schema",
-                        "allOf": [schema],
-                        "components": document()["components"],
-                    });
-                    let validator = jsonschema::validator_for(&whole)
-                        .unwrap_or_else(|error| panic!("{method} {path}: {error}"));
-                    let key = (format!("{method} {of}").to_lowercase(), path.clone());
-                    all.insert(key, validator);
-                }
-            }
-        }
-        all
-    })
+/// Compiles the schema of an answer. `None` if the document describes no such answer.
+fn validator(method: &str, path: &str, answer: &str) -> Option<Validator> {
+    let operation = document()["paths"][path].get(method.to_lowercase())?;
+    let content = &operation["responses"][answer]["content"];
+    let schema = content.get("application/json")?.get("schema")?;
+    let whole = json!({ "allOf": [schema], "components": document()["components"] });
+    let compiled = jsonschema::draft202012::new(&whole);
+    Some(compiled.unwrap_or_else(|error| panic!("{method} {path}: {error}")))
 }
 
 /// Returns the path of the document that a target belongs to.
@@ -73,13 +51,12 @@ pub(crate) fn check(method: &str, target: &str, reply: &Reply) {
     let Some(pattern) = pattern_of(target).filter(|_| is_json) else {
         return;
     };
-    let of = if reply.status == 200 {
+    let answer = if reply.status == 200 {
         "200"
     } else {
         "default"
     };
-    let key = (format!("{method} {of}").to_lowercase(), pattern.to_owned());
-    let Some(validator) = validators().get(&key) else {
+    let Some(validator) = validator(method, pattern, answer) else {
         return;
     };
     let body = reply.json();
