@@ -61,6 +61,8 @@ struct FreshSightings {
     /// Tasks that events call queued when they were created.
     started: Vec<TaskId>,
     promoted: Vec<TaskId>,
+    /// Tasks of children that were not made after all, as their calls were told.
+    refused: Vec<TaskId>,
     stopped: Vec<TaskId>,
     results: Vec<(TaskId, MessageId)>,
     statuses: Vec<TaskId>,
@@ -185,6 +187,9 @@ impl TaskBook {
         );
         if let (true, Some(named)) = (about_task, named) {
             self.judge_named(&TaskId::from_stored(named), call, envelope)?;
+        }
+        if call.name == "SpawnAgent" && envelope.error().is_some() {
+            self.fresh.refused.push(TaskId::of_call(&call.id));
         }
         if text_field(envelope, "disposition") == Some("promoted_to_task") {
             self.fresh.promoted.push(TaskId::of_call(&call.id));
@@ -343,8 +348,8 @@ impl TaskBook {
         let told = match row.status {
             _ if !ends_now || goes => results == 0,
             TaskStatus::Completed => results == 1,
-            // One that was refused at once is told by its call.
-            TaskStatus::Failed => results == 1 || before.is_none(),
+            // One that was not made is told by its call.
+            TaskStatus::Failed => results == usize::from(!fresh.refused.contains(&row.id)),
             // Held if it was stopped with its agent.
             TaskStatus::Cancelled => results <= 1,
             TaskStatus::Queued
