@@ -136,8 +136,12 @@ impl ObservedAgent {
             let tries = (turn.failed_attempts, turn.patience.failed_at);
             Some((turn.turn_index, tries, turn.apart.len()))
         };
-        // A recorded failure is progress: the host lived to record it.
-        if failures(&record) != failures(&self.record) {
+        let suspended = |agent: &AgentRecord| {
+            let turn = agent.open_turn.as_ref();
+            turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
+        };
+        // A recorded failure or suspension is progress: the host lived to record it.
+        if failures(&record) != failures(&self.record) || suspended(&record) {
             self.resumes = ResumptionCounts::default();
         }
         let before = std::mem::replace(&mut self.record, record);

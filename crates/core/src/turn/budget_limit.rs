@@ -11,7 +11,9 @@ use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::event::{Event, TurnSuspended};
 use holon_domain::limits;
 use holon_domain::timer::{DueAction, DueTime};
-use holon_domain::turn::{OpenTurn, Phase, SuspensionPause, SuspensionReason, TerminalReason};
+use holon_domain::turn::{
+    OpenTurn, Phase, ResumeMark, SuspensionPause, SuspensionReason, TerminalReason,
+};
 use holon_domain::usage::{MicroUsd, next_midnight, spell_cost};
 
 /// Returns true if the open turn waits for a budget.
@@ -63,6 +65,8 @@ pub(super) fn suspend(draft: &mut Draft<'_>, mut turn: OpenTurn, refusal: &Budge
         };
         notice::request_budget(draft, &mut turn, &told, action);
     }
+    // The host is alive to record this, so earlier resumptions no longer count.
+    turn.resume = ResumeMark::default();
     turn.phase = Phase::Suspended {
         reason: SuspensionReason::BudgetReached,
         model_ref: turn.model_ref(),

@@ -352,5 +352,30 @@ fn the_budget_of_a_day_ends_at_midnight_of_its_zone_also_on_a_day_of_another_len
         assert!(is_suspended(&world), "{now}");
         let (_, (time, _)) = world.due.iter().next().expect("midnight is due");
         assert_eq!(time.at(), at(midnight), "{now}");
-    }
-}
+    }}
+
+#[test]
+fn deaths_before_a_suspension_do_not_count_against_the_turn_that_goes_on() {
+    let mut world = prompted(5_000);
+    let die = |world: &mut World| {
+        world.send(Input::Recover {
+            exit: PreviousExit::Unclean,
+            found: Vec::new(),
+            proven: None,
+        });
+    };
+    die(&mut world);
+    die(&mut world);
+    // The host lived to measure the request.
+    measure(&mut world, 6_000, 32_000);
+    limit(&mut world, BudgetPeriod::Total, 50_000);
+    world.send(Input::BudgetChanged);
+    die(&mut world);
+    die(&mut world);
+    let turn = world.agent.open_turn.as_ref();
+    assert_eq!(turn.map(|turn| turn.turn_index), Some(1));
+    die(&mut world);
+    assert!(
+        world.agent.open_turn.is_none(),
+        "the third death in a row sets the message aside"
+    );}
