@@ -352,7 +352,8 @@ fn the_budget_of_a_day_ends_at_midnight_of_its_zone_also_on_a_day_of_another_len
         assert!(is_suspended(&world), "{now}");
         let (_, (time, _)) = world.due.iter().next().expect("midnight is due");
         assert_eq!(time.at(), at(midnight), "{now}");
-    }}
+    }
+}
 
 #[test]
 fn deaths_before_a_suspension_do_not_count_against_the_turn_that_goes_on() {
@@ -378,4 +379,5 @@ fn deaths_before_a_suspension_do_not_count_against_the_turn_that_goes_on() {
     assert!(
         world.agent.open_turn.is_none(),
         "the third death in a row sets the message aside"
-    );}
+    );
+}
