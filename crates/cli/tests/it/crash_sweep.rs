@@ -41,6 +41,7 @@ use host::{Crash, Host};
 use imports::Imports;
 use isolated::Isolated;
 use started::Started;
+use std::hash::{BuildHasher as _, RandomState};
 use streams::Streams;
 use tasks::Tasks;
 use templates::Templates;
@@ -71,14 +72,28 @@ async fn count_points<S: Scenario>() -> u64 {
     points.lines().count() as u64
 }
 
-/// Kills the process at every `PARTS`-th point, each time in a world of its own. Group commits reduce the number of
-/// points, but never below `fewest`.
+/// Returns true if every point is swept. Otherwise each part takes every second one of its own, by chance those with an
+/// even or with an odd number, so that a few runs sweep all.
+fn is_complete() -> bool {
+    std::env::var_os("HOLON_SWEEP_ALL").is_some()
+}
+
+/// Kills the process at every `PARTS`-th point or every second of these, each time in a world of its own. Group commits
+/// reduce the number of points, but never below `fewest` for a complete sweep.
 async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     let points = count_points::<S>().await;
     let (mut died, mut missed) = (0, 0);
+    let (stride, fewest) = match is_complete() {
+        true => (PARTS, fewest),
+        false => (2 * PARTS, fewest / 2),
+    };
+    let first = match is_complete() || RandomState::new().hash_one(part) % 2 == 0 {
+        true => part,
+        false => part + PARTS,
+    };
     // Two runs may group commits differently and pass different numbers of points. The sweep ends after several
     // unreached points in a row.
-    for point in (S::BEFORE + 1..).filter(|point| point % PARTS == part) {
+    for point in (S::BEFORE + 1..).filter(|point| point % stride == first) {
         let world = world();
         let _swept = ProcessCleanup(&world);
         let mut drive = Drive::<S>::new(&world);

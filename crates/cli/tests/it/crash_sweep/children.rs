@@ -27,7 +27,8 @@ const LIMIT: u64 = 10_000_000;
 enum Step {
     Create,
     Budget,
-    Prompt,
+    Greet,
+    Delegate,
     Gather,
     Cleaned,
     Done,
@@ -54,9 +55,10 @@ impl Scenario for Children {
         let enter = json!({ "tool": "UseWorkspace", "input": { "path": repo } });
         let task = json!({ "initial_message": "count", "workspace_mode": "worktree" });
         let spawn = json!({ "tool": "SpawnAgent", "input": task });
-        // The child asks the same model. It leaves its worktree, and it has no tool that makes children.
-        let rounds =
-            json!([{ "calls": [enter, spawn] }, { "text": "Seven." }, { "text": "Heard." }]);
+        // Parent and child ask the same model. Each answers its first message with words, and the parent its second
+        // with a child.
+        let words = json!({ "text": "Seven." });
+        let rounds = json!([words, { "calls": [enter, spawn] }, words, words]);
         Self {
             model: world.model("boss", &rounds),
             repo,
@@ -112,24 +114,15 @@ impl Children {
                     usd: None,
                 };
                 client.set_budget(&request).await?;
-                Step::Prompt
+                Step::Greet
             }
-            Step::Prompt => {
-                let status = client.status(Some(&id(AGENT))).await?;
-                // A prompt whose response was lost may be stored.
-                if status.agent.total_message_count == 0 {
-                    let request = PromptRequest {
-                        trust: None,
-                        text: "please".to_owned(),
-                        priority: None,
-                        max_turns: None,
-                    };
-                    let admitted = client.prompt(&id(AGENT), &request).await?;
-                    self.acknowledged.push(AcknowledgedMessage {
-                        message_id: admitted.message_id.to_string(),
-                        owed: true,
-                    });
-                }
+            Step::Greet => {
+                self.prompt(client, 0).await?;
+                until_settled(host, AGENT, 0).await?;
+                Step::Delegate
+            }
+            Step::Delegate => {
+                self.prompt(client, 1).await?;
                 Step::Gather
             }
             Step::Gather => {
@@ -150,6 +143,25 @@ impl Children {
             }
             Step::Done => Step::Done,
         })
+    }
+
+    /// Sends a prompt, unless one whose response was lost is stored already.
+    async fn prompt(&mut self, client: &Client, before: u64) -> Result<(), Error> {
+        let status = client.status(Some(&id(AGENT))).await?;
+        if status.agent.total_message_count == before {
+            let request = PromptRequest {
+                trust: None,
+                text: "please".to_owned(),
+                priority: None,
+                max_turns: None,
+            };
+            let admitted = client.prompt(&id(AGENT), &request).await?;
+            self.acknowledged.push(AcknowledgedMessage {
+                message_id: admitted.message_id.to_string(),
+                owed: true,
+            });
+        }
+        Ok(())
     }
 
     /// Returns the number of worktrees of the repository, its own directory included.
