@@ -3,6 +3,7 @@
 //! A call reserves its estimate before it is made, so that what is spent and what is reserved stay together below each
 //! limit. Only an estimate that was too small can exceed one.
 
+use crate::planted::{Fault, is_planted};
 use holon_domain::budget::{BudgetKey, BudgetPeriod, BudgetStanding};
 use holon_domain::limits;
 use holon_domain::model::ModelPrice;
@@ -131,7 +132,11 @@ fn room_in(standing: &BudgetStanding, needed: CallEstimate, price: Option<&Model
     };
     if let Some(limit) = budget.limit_tokens {
         let left = limit.saturating_sub(meter.spent_tokens);
-        let free = left.saturating_sub(meter.reserved_tokens);
+        let reserved = match is_planted(Fault::ReservationsIgnored) {
+            true => 0,
+            false => meter.reserved_tokens,
+        };
+        let free = left.saturating_sub(reserved);
         room.may_fit_less &= free > 0;
         room.output_tokens = free.saturating_sub(needed.input_tokens);
         if free < needed.total() || free == 0 {

@@ -60,6 +60,11 @@ planted_faults! {
     FailureCallsAccepted = "a delivery whose attempt failed counts as accepted",
     DeliveryOvertakes = "after a failed attempt the next delivery of the route goes first",
     DeliveryPauseEndless = "the end of a pause of a route begins no attempt",
+    ChildEndUntold = "a child ends without a word to its parent",
+    ChildOutlivesTask = "the stop of a child's task leaves the child at work",
+    LiveChildrenUnlimited = "a spawn does not look at the live children of its tree",
+    DepthUnlimited = "a spawn does not look at the depth of its tree",
+    ReservationsIgnored = "a call does not count what other calls have reserved",
     DeliveryReplyForgotten = "the reply to a delivery from outside is not kept",
 }
 

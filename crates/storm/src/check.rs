@@ -6,6 +6,7 @@ mod outcome;
 mod provider;
 mod sequence;
 mod token;
+mod tree;
 mod work;
 
 use crate::provider::FailureCounts;
@@ -55,6 +56,7 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     found.extend(provider::check(evidence));
     found.extend(token::check(evidence));
     found.extend(work::check(evidence));
+    found.extend(tree::check(&evidence.rows));
     found.extend(crate::delivery::check(evidence));
     found.extend(delivery::check(&evidence.rows, &evidence.deliveries));
     found.extend(sequence::check(&evidence.rows, &evidence.views));

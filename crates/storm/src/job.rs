@@ -13,6 +13,8 @@ pub(crate) const LEDGER: &str = "ledger";
 pub(crate) const LEDGER_HEAD: &str = "# one line for each patch";
 /// Prefix of the text of a follow-up; its token comes next.
 const LATER: &str = "Later: ";
+/// Prefix of the task of a child; its token comes next.
+const PART: &str = "Part ";
 /// Directory of a workspace in which every patch adds files named by its token.
 pub(crate) const PATCHED: &str = "patched";
 
@@ -31,6 +33,8 @@ pub(crate) enum Job {
     Patch { added: u64 },
     /// One `Enqueue`, whose text starts a turn of its own later.
     Later,
+    /// This many `SpawnAgent` calls in one round. Each child answers, and its report comes back as the result of a task.
+    Delegate { children: u64 },
     /// One `CreateWorkItem`. Ticks of the runtime let the model pick and complete the item.
     Work,
     /// One `WaitFor` a time, which ends the turn.
@@ -81,6 +85,7 @@ impl Job {
             | Self::Batch { .. }
             | Self::Clean { .. }
             | Self::Patch { .. }
+            | Self::Delegate { .. }
             | Self::Later => false,
         }
     }
@@ -148,6 +153,13 @@ pub(crate) fn first_calls(
             tool: "Enqueue",
             input: json!({ "text": format!("{LATER}{}", fresh()) }),
         }],
+        Job::Delegate { children } => {
+            let calls = (0..*children).map(|_| NewCall {
+                tool: "SpawnAgent",
+                input: json!({ "initial_message": format!("{PART}{}", fresh()) }),
+            });
+            calls.collect()
+        }
         Job::Work => vec![lasting::create_item(&fresh())],
         Job::Wait { after_ms } => vec![lasting::wait_for_time(&fresh(), *after_ms)],
         Job::Timer { ms, repeats } => vec![lasting::create_timer(&fresh(), *ms, *repeats)],
@@ -297,6 +309,11 @@ pub(crate) fn token_of_follow_up(text: &str) -> Option<&str> {
     text.strip_prefix(LATER)
 }
 
+/// Parses the token of a child's task.
+pub(crate) fn token_of_part(text: &str) -> Option<&str> {
+    text.strip_prefix(PART).filter(|token| is_token(token))
+}
+
 /// Creates a workspace to which the patches apply.
 pub(crate) fn make_workspace(dir: &Path) -> std::io::Result<PathBuf> {
     std::fs::create_dir_all(dir)?;
@@ -331,6 +348,10 @@ mod tests {
         let later = first_calls(&Job::Later, Path::new("/m"), || "t4.9".to_owned());
         let text = later[0].input["text"].as_str().unwrap();
         assert_eq!(token_of_follow_up(text), Some("t4.9"));
+        let job = Job::Delegate { children: 1 };
+        let parts = first_calls(&job, Path::new("/m"), || "t4.9".to_owned());
+        let text = parts[0].input["initial_message"].as_str().unwrap();
+        assert_eq!(token_of_part(text), Some("t4.9"));
     }
 
     #[test]

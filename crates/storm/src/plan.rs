@@ -104,7 +104,8 @@ impl Plan {
         let mut rng = self.rng(ChoiceKind::Job, number);
         let count = 1 + rng.below(3);
         match rng.below(100) {
-            0..14 => Job::Say,
+            0..8 => Job::Say,
+            8..14 => Job::Delegate { children: count },
             14..30 => Job::Commands {
                 pauses_ms: (0..count).map(|_| rng.below(250)).collect(),
             },
@@ -182,6 +183,7 @@ mod tests {
         assert!(has(|job| matches!(job, Job::Batch { .. })));
         assert!(has(|job| matches!(job, Job::Patch { .. })));
         assert!(has(|job| matches!(job, Job::Later)));
+        assert!(has(|job| matches!(job, Job::Delegate { .. })));
         assert!(has(|job| matches!(job, Job::Work)));
         assert!(has(|job| matches!(job, Job::Wait { .. })));
         for repeats in [true, false] {

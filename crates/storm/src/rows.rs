@@ -32,6 +32,8 @@ pub(crate) struct Rows {
     pub(crate) pauses: Vec<PauseEvent>,
     pub(crate) effects: Vec<EffectRow>,
     pub(crate) tasks: Vec<TaskRow>,
+    /// Agents with a call whose reservation in a budget was not released.
+    pub(crate) reserved: Vec<i64>,
     pub(crate) work: WorkRows,
     pub(crate) deliveries: Vec<DeliveryRow>,
 }
@@ -67,6 +69,8 @@ pub(crate) struct MessageRow {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) text: String,
+    /// Task that a result is about.
+    pub(crate) task_id: Option<String>,
     /// Id that the sender of a delivery from outside gave it.
     pub(crate) delivery_id: Option<String>,
 }
@@ -174,6 +178,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
             "SELECT agent_no, task_id, ended, record FROM tasks ORDER BY agent_no, task_no",
             task,
         )?,
+        reserved: all(&tx, "SELECT agent_no FROM reservations", |row| row.get(0))?,
         work: WorkRows::read(&tx)?,
         deliveries: delivery::read(&tx)?,
     })
@@ -258,6 +263,7 @@ fn message(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
         id: text(&envelope["id"]),
         kind: text(&envelope["kind"]),
         text: text(&envelope["body"]["text"]),
+        task_id: envelope["origin"]["task_id"].as_str().map(str::to_owned),
         delivery_id: envelope["metadata"]["delivery_id"]
             .as_str()
             .map(str::to_owned),

@@ -5,7 +5,7 @@ use crate::processes::ProcessCleanup;
 use crate::support::{until, world};
 use crate::worktrees::{ask, repository};
 use holon_testkit::World;
-use holon_testkit::provider::{Protocol, Provider, RecordedRequest, Round, Script};
+use holon_testkit::provider::{Point, Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -214,4 +214,72 @@ fn a_parent_reports_of_three_children_in_worktrees_although_the_host_is_killed_t
         "{shown}"
     );
     assert_eq!(served.terminate().0, Some(0));
+}
+
+/// Parents, each with as many children as a tree may have at a time.
+const PARENTS: usize = 25;
+const CHILDREN_EACH: usize = 8;
+
+/// Answers a child at a gate, and each parent once with its children.
+fn divide_once(request: &RecordedRequest, divided: &mut BTreeSet<String>) -> Round {
+    if request.contains("# Delegated work") {
+        return Round::text("the part is made").hold(Point::BeforeHeaders, "parts");
+    }
+    let names = (0..PARENTS).map(|number| format!("parent-{number:02}"));
+    let mut asked = names.filter(|name| request.contains(&format!("Divide it, {name}.")));
+    let is_new = asked.next().is_some_and(|name| divided.insert(name));
+    if !is_new {
+        return Round::text("noted");
+    }
+    let part = json!({ "initial_message": "Make a part." });
+    (0..CHILDREN_EACH).fold(Round::empty(), |round, _| {
+        round.call("SpawnAgent", part.clone())
+    })
+}
+
+#[test]
+fn two_hundred_children_that_end_at_once_while_the_host_is_killed_are_told_once_each() {
+    let world = world();
+    let _swept = ProcessCleanup(&world);
+    let mut divided = BTreeSet::new();
+    let provider = Provider::start(Script::choose(move |request| {
+        divide_once(request, &mut divided)
+    }));
+    let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
+    configure(&world, "model.default = \"fake/fake-model\"\n", &[entry]);
+    let served = world.serve(&[]);
+    let parents: Vec<String> = (0..PARENTS)
+        .map(|number| format!("parent-{number:02}"))
+        .collect();
+    for parent in &parents {
+        assert_eq!(world.run(&["agent", "create", parent]).code, Some(0));
+        let words = format!("Divide it, {parent}.");
+        let asked = world.run(&["prompt", "--agent", parent, &words]);
+        assert_eq!(asked.code, Some(0), "{asked:?}");
+    }
+    let gate = provider.gate("parts");
+    gate.reached_times(PARENTS * CHILDREN_EACH);
+    gate.open();
+    served.crash();
+
+    let served = world.serve(&[]);
+    for parent in &parents {
+        let tasks = || ask(&world, &["task", "list", "--all", "--agent", parent]);
+        until("every child has reported", || {
+            let tasks = tasks();
+            let mut tasks = tasks.as_array().unwrap().iter();
+            tasks.all(|task| task["status"] == "completed")
+        });
+        assert_eq!(tasks().as_array().map(Vec::len), Some(CHILDREN_EACH));
+        until("everything was told", || {
+            let status = ask(&world, &["status", "--agent", parent]);
+            status["agent"]["pending"] == 0 && status["agent"]["current_run_id"].is_null()
+        });
+        let events = world.run(&["events", "--agent", parent, "--limit", "500", "--json"]);
+        let results = events.stdout.matches("\"task_result_received\"").count();
+        assert_eq!(results, CHILDREN_EACH, "{parent}");
+    }
+    let tree = world.run(&["agent", "list", "--all"]);
+    assert!(!tree.answer().contains("child of"), "{tree:?}");
+    drop(served);
 }

@@ -4,6 +4,7 @@ use crate::assess::{NextAction, assess};
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::lifecycle;
+use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::task;
 use holon_domain::agent::Lifecycle;
@@ -27,13 +28,15 @@ pub(crate) fn end_if_done(draft: &mut Draft<'_>) {
     let Some(end) = own_end(draft) else {
         return;
     };
-    draft.send(
-        supervision.parent_agent_id,
-        AgentSend::ChildEnded {
-            task_id: supervision.task_id,
-            end,
-        },
-    );
+    if !is_planted(Fault::ChildEndUntold) {
+        draft.send(
+            supervision.parent_agent_id,
+            AgentSend::ChildEnded {
+                task_id: supervision.task_id,
+                end,
+            },
+        );
+    }
     lifecycle::retire_child(draft);
 }
 
@@ -195,7 +198,9 @@ pub(crate) fn hear_missed_ends(draft: &mut Draft<'_>) {
 
 /// Stops the child of a task, with everything below it.
 pub(crate) fn stop_child(draft: &mut Draft<'_>, task: &TaskRecord) {
-    if let Some(child) = task.child() {
+    if let Some(child) = task.child()
+        && !is_planted(Fault::ChildOutlivesTask)
+    {
         draft.send(child.child_agent_id.clone(), AgentSend::Stop);
     }
 }

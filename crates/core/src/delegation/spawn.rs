@@ -3,6 +3,7 @@
 
 use super::root_of;
 use crate::draft::Draft;
+use crate::planted::{Fault, is_planted};
 use crate::task;
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::block::ToolCall;
@@ -29,14 +30,16 @@ pub(crate) fn check_limits(draft: &Draft<'_>, spawn: &SpawnAgent) -> Result<(), 
     let recent = tree.spawned.iter();
     let recent = recent.filter(|at| draft.now.millis_since(**at) < HOUR_MS);
     let supervised = spawn.preset == SpawnPreset::PrivateChild;
-    let (limit, used, max, hint) = if tree.depth >= depth {
+    let has_depth = tree.depth < depth || is_planted(Fault::DepthUnlimited);
+    let has_places = tree.live < limits::LIVE_CHILDREN || is_planted(Fault::LiveChildrenUnlimited);
+    let (limit, used, max, hint) = if !has_depth {
         (
             "depth",
             u64::from(tree.depth),
             u64::from(depth),
             "do the work yourself, or report what another agent is needed for",
         )
-    } else if supervised && tree.live >= limits::LIVE_CHILDREN {
+    } else if supervised && !has_places {
         (
             "live_children",
             u64::from(tree.live),

@@ -116,6 +116,8 @@ const WANTED: &[&str] = &[
     "callback:Coalesced",
     "callback:Enqueued",
     "callback:repeated",
+    "child:made",
+    "worktree:cleaned",
     "delivery:accepted",
     "delivery:failed",
     "delivery:outage",

@@ -54,6 +54,7 @@ fn sound() -> Evidence {
             ],
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
+            reserved: Vec::new(),
             work: WorkRows::default(),
             deliveries: Vec::new(),
         },
@@ -111,6 +112,7 @@ fn prompt(seq: i64, id: &str, outcome: Option<i64>) -> MessageRow {
         id: id.to_owned(),
         kind: "operator_prompt".to_owned(),
         text: String::new(),
+        task_id: None,
         delivery_id: None,
     }
 }
