@@ -234,7 +234,7 @@ impl Error {
             Self::SkillInvalid { .. } => RefusalText::without_hint(
                 "invalid_skill",
                 "the skill cannot be installed, and nothing was changed",
-                "the message says why",
+                "correct the skill as the message says and install it again",
             ),
             Self::SkillUnreachable { .. } => RefusalText::without_hint(
                 "remote_skill_install_failed",
@@ -254,7 +254,7 @@ impl Error {
             Self::TaskInput { .. } => RefusalText::without_hint(
                 "task_takes_no_input",
                 "the task is over, was started without an input, or its input is closed or full; nothing was written",
-                "the message says why",
+                "see the task with: holon task show ID",
             ),
             Self::MemoryNotFound { .. } => RefusalText::with_hint(
                 "memory_source_not_found",

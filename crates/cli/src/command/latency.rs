@@ -191,8 +191,8 @@ mod tests {
             "message_id": "msg_1", "run_id": "run_1", "queue_wait_ms": 7, "turn_index": 2,
         });
         let terminal = json!({
-            "turn_index": 2, "run_id": "run_1", "kind": "completed", "reason": "answered", "duration_ms": 100,
-            "rounds": 1, "token_usage": {},
+            "turn_index": 2, "run_id": "run_1", "kind": "completed", "reason": "finished", "duration_ms": 100,
+            "rounds": 1, "token_usage": { "input_tokens": 1, "output_tokens": 1, "total_tokens": 2 },
         });
         let open = json!({
             "message_id": "msg_2", "run_id": "run_2", "queue_wait_ms": 3, "turn_index": 3,

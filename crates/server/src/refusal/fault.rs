@@ -151,7 +151,7 @@ impl RequestFault {
         RefusalText::without_hint(
             "invalid_operator_binding",
             "a binding to a remote operator cannot be made as it was asked for",
-            "the message says what is wrong",
+            "correct what the message names; `holon binding --help` shows what can be given",
         ),
     );
     pub(crate) const IDEMPOTENCY_KEY: Self = Self::new(
