@@ -247,7 +247,7 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
         ],
         "MemorySearch" => vec![
             json!({}),
-            json!({"query": " "}),
+            json!({"query": ""}),
             json!({"query": "x", "limit": 0}),
             json!({"query": "x", "limit": 51}),
             json!({"query": "x", "workspace": "all"}),
