@@ -95,6 +95,12 @@ impl World {
         self.check_no_commands()?;
         self.repair_all()?;
         self.run_until_idle(bound)?;
+        // A private child has no operator of its own: it goes on when the models are mended.
+        for id in self.model.names() {
+            if self.model.is_child(&id) && self.is_suspended(&id) {
+                self.control(&id, &Input::ModelsChanged)?;
+            }
+        }
         for id in self.model.public_names() {
             match self.model.agent(&id).map(|known| known.record.lifecycle) {
                 // Nothing starts it again, so it is removed.
