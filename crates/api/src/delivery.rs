@@ -274,6 +274,7 @@ impl OperatorBindingView {
     #[must_use]
     pub fn new(agent_id: AgentId, mut binding: OperatorTransportBinding, now: Timestamp) -> Self {
         binding.status = binding.status_at(now);
+        binding.secret_id = None;
         hide_query(&mut binding.delivery_callback_url);
         Self {
             binding,

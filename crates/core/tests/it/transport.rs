@@ -45,6 +45,7 @@ fn binding(name: &str) -> OperatorTransportBinding {
         expires_at: None,
         turn_results: false,
         metadata: None,
+        secret_id: None,
     }
 }
 

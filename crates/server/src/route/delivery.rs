@@ -24,7 +24,7 @@ use holon_domain::operator_transport::{
 };
 use holon_domain::{AgentId, BindingId};
 use holon_engine::request::Ingress;
-use holon_engine::{LaneView, TargetAddition};
+use holon_engine::{BindingAddition, LaneView, TargetAddition};
 use serde_json::{Map, Value};
 
 /// Longest name of a target, in bytes. The name is part of the name of its secret.
@@ -294,12 +294,19 @@ pub(crate) async fn bind(
         expires_at: request.expires_at,
         turn_results: request.turn_results,
         metadata: request.metadata,
+        secret_id: None,
     };
     let made = binding.clone();
-    state
+    let made = state
         .control
         .bind_operator(&agent_id, made, secret.as_deref())
         .await?;
+    match made {
+        BindingAddition::Made => {}
+        BindingAddition::NeedsSecret => {
+            return Err(RequestFault::OPERATOR_BINDING.refuse("delivery_auth needs a secret"));
+        }
+    }
     Ok(Json(OperatorBindingResponse {
         ok: true,
         binding: OperatorBindingView::new(agent_id.clone(), binding, now),
@@ -349,11 +356,6 @@ fn check_binding(
     }
     if !request.capabilities.text {
         return refuse("a transport must be able to show text".to_owned());
-    }
-    let needs_secret = request.delivery_auth.kind != TargetAuth::None;
-    // A binding that is replaced may keep its secret.
-    if needs_secret && request.delivery_auth.secret.is_none() && request.binding_id.is_none() {
-        return refuse("delivery_auth needs a secret".to_owned());
     }
     check_url(&request.delivery_callback_url)
 }

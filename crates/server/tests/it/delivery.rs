@@ -180,6 +180,11 @@ async fn a_binding_that_cannot_work_is_refused_with_the_reason() {
         changed("capabilities", json!({"text": false})),
         changed("delivery_auth", json!({"kind": "bearer"})),
         changed("binding_id", json!("a/b")),
+        {
+            let mut replacing = changed("delivery_auth", json!({"kind": "bearer"}));
+            replacing["binding_id"] = json!("nowhere");
+            replacing
+        },
     ] {
         let refused = world.ask("POST", BINDINGS, &request.to_string()).await;
         let expected = (400, "invalid_operator_binding".into());

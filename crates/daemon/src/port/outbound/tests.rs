@@ -2,9 +2,11 @@
 
 use super::*;
 use holon_domain::delivery::{DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTrigger};
-use holon_domain::operator_transport::{BindingStatus, DeliveryAuth, TransportCapabilities};
+use holon_domain::operator_transport::{
+    BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities,
+};
 use holon_domain::visibility::Visibility;
-use holon_domain::{AgentId, BindingId, DeliveryId, Timestamp};
+use holon_domain::{AgentId, BindingId, DeliveryId, SecretId, TargetId, Timestamp};
 
 fn delivery() -> Submission {
     Submission {
@@ -68,6 +70,7 @@ fn binding() -> Destination {
         expires_at: None,
         turn_results: false,
         metadata: None,
+        secret_id: None,
     }))
 }
 
@@ -242,4 +245,38 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
     );
     assert_eq!(asked(&[("retry-after", "soon")]), None);
     assert_eq!(asked(&[]), None);
+}
+
+#[tokio::test]
+async fn secrets_of_a_prefix_are_forgotten_except_the_kept_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Outbound::new(dir.path().to_owned());
+    host.forget_secrets("binding:a:", &[]).await.unwrap();
+    for profile in ["binding:a:sec_1", "binding:a:sec_2", "binding:a.b:sec_3"] {
+        host.keep_secret(profile, "tok").await.unwrap();
+    }
+    let kept = ["binding:a:sec_2".to_owned()];
+    host.forget_secrets("binding:a:", &kept).await.unwrap();
+    let mut left = Vec::new();
+    for profile in ["binding:a:sec_1", "binding:a:sec_2", "binding:a.b:sec_3"] {
+        left.push(host.has_secret(profile).await.unwrap());
+    }
+    assert_eq!(left, [false, true, true]);
+}
+
+#[test]
+fn the_credential_store_takes_the_names_of_all_secrets() {
+    let id = TargetId::from_stored(format!("dtg_{}", "0".repeat(20)));
+    for name in ["phone", &"x".repeat(48)] {
+        let profile = DeliveryTarget::secret_profile(name, Some(&id));
+        assert_eq!(credentials::check_id(&profile), Ok(()), "{profile}");
+    }
+    let Destination::Binding(mut binding) = binding() else {
+        panic!("a binding")
+    };
+    binding.secret_id = Some(SecretId::from_stored(format!("sec_{}", "0".repeat(20))));
+    for name in ["ada", &"x".repeat(AgentId::MAX_LEN)] {
+        let profile = binding.secret_profile(&AgentId::parse(name).unwrap());
+        assert_eq!(credentials::check_id(&profile), Ok(()), "{profile}");
+    }
 }
