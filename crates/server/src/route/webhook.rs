@@ -62,12 +62,17 @@ pub(crate) async fn deliver(
 ) -> Result<Json<AdmittedResponse>, Refusal> {
     let (agent_id, terms, secret) = find_receiver(&state, agent).await?;
     let limits = &state.host.deliveries;
-    limits.count(&format!("webhook {agent_id}"), state.control.elapsed())?;
     let headers = request.headers().clone();
     let delivery_id = delivery_id(&headers)?;
     let payload = read_within(request, WEBHOOK_BODY).await?;
     let proof = prove(&state, terms, secret.as_ref(), &headers, &payload)
         .map_err(|refusal| limits.count_guess(refusal, state.control.elapsed()))?;
+    // Only what is proven uses up the allowance of proven ones, or else anybody could shut out their sender.
+    let receiver = match proof.context {
+        AdmissionContext::SignedIntegration => format!("webhook {agent_id}"),
+        _ => format!("unsigned webhook {agent_id}"),
+    };
+    limits.count(&receiver, state.control.elapsed())?;
     let proof = with_id(proof, delivery_id.as_deref());
     let marks: Vec<(&str, &str)> = proof
         .marks
