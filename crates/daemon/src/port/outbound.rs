@@ -11,6 +11,7 @@ use super::wall_clock;
 use async_trait::async_trait;
 use holon_config::{CredentialError, credentials};
 use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAuth, TargetKind};
+use holon_domain::hmac::key_of;
 use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS, WEB_REDIRECTS};
 use holon_domain::provider::AuthKind;
 use holon_domain::{Timestamp, text};
@@ -77,6 +78,10 @@ impl Outbound {
             let secret = secret.expose_secret();
             let seconds = wall_clock().as_millis() / 1_000;
             let added = authentication(auth, secret, &content.id, seconds, &content.body);
+            let Some(added) = added else {
+                let error = "the stored secret holds no key: whsec_ goes on with base64 of one";
+                return unsent(error.to_owned());
+            };
             shown.extend(added.iter().map(|(name, _)| (name.clone(), "…".to_owned())));
             headers.extend(added);
         }
@@ -106,8 +111,8 @@ impl Outbound {
                 sent,
             },
             Err(error) => SubmitReport {
-                received: error.to_string(),
-                result: judge_error(&error),
+                received: hide_queries(error.clone()).to_string(),
+                result: judge_error(error),
                 sent,
             },
         }
@@ -164,15 +169,15 @@ impl OutboundHost for Outbound {
     }
 }
 
-/// Returns the headers that authenticate a delivery.
+/// Returns the headers that authenticate a delivery. `None` if the secret holds no key to sign with.
 fn authentication(
     auth: TargetAuth,
     secret: &str,
     id: &str,
     seconds: i64,
     body: &[u8],
-) -> Vec<(String, String)> {
-    match auth {
+) -> Option<Vec<(String, String)>> {
+    Some(match auth {
         TargetAuth::None => Vec::new(),
         TargetAuth::Bearer => vec![("authorization".to_owned(), format!("Bearer {secret}"))],
         TargetAuth::Hmac => vec![
@@ -180,10 +185,10 @@ fn authentication(
             ("webhook-timestamp".to_owned(), seconds.to_string()),
             (
                 "webhook-signature".to_owned(),
-                holon_web::sign_delivery(secret, id, seconds, body),
+                holon_web::sign_delivery(&key_of(secret)?, id, seconds, body),
             ),
         ],
-    }
+    })
 }
 
 /// An attempt that sent nothing and may succeed later.
@@ -239,11 +244,13 @@ fn judge(response: &Response) -> SubmitResult {
     }
 }
 
-fn judge_error(error: &WebError) -> SubmitResult {
+fn judge_error(error: WebError) -> SubmitResult {
+    let error = hide_queries(error);
     let words = error.to_string();
     match error {
         WebError::Address { .. } => SubmitResult::Refused { error: words },
-        WebError::Forbidden { .. }
+        WebError::Header { .. }
+        | WebError::Forbidden { .. }
         | WebError::HostDenied { .. }
         | WebError::BadRedirect { .. }
         | WebError::TooManyRedirects(_)
@@ -254,6 +261,23 @@ fn judge_error(error: &WebError) -> SubmitResult {
             retry_after_ms: None,
         },
     }
+}
+
+/// Removes the queries from the addresses that an error names. A redirect may repeat the one of the delivery.
+fn hide_queries(mut error: WebError) -> WebError {
+    match &mut error {
+        WebError::Address { url, .. } => *url = site_of(url),
+        WebError::BadRedirect { location, .. } | WebError::DropsBody { location, .. } => {
+            *location = site_of(location);
+        }
+        WebError::Header { .. }
+        | WebError::Forbidden { .. }
+        | WebError::HostDenied { .. }
+        | WebError::TooManyRedirects(_)
+        | WebError::TimedOut(_)
+        | WebError::Connection(_) => {}
+    }
+    error
 }
 
 /// Reads the id that a receiver gave the delivery.

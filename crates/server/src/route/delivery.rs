@@ -3,6 +3,7 @@
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
+use crate::signature::check_secret;
 use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -59,6 +60,9 @@ pub(crate) async fn add_target(
     if (kind.auth() == TargetAuth::None) != secret.is_none() {
         return Err(RequestFault::DELIVERY_TARGET
             .refuse("a secret is needed exactly when auth is bearer or hmac"));
+    }
+    if let (TargetAuth::Hmac, Some(secret)) = (kind.auth(), &secret) {
+        check_secret(secret.trim(), RequestFault::DELIVERY_TARGET)?;
     }
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let name = request.name;
@@ -349,6 +353,12 @@ fn check_binding(
             return refuse(format!("{name} has 1 to {FIELD_BYTES} bytes"));
         }
     }
+    let key_id = request.delivery_auth.key_id.as_deref().unwrap_or_default();
+    if !key_id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return refuse(
+            "key_id is sent in a header and has visible ASCII characters only".to_owned(),
+        );
+    }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let id = request.binding_id.as_deref().unwrap_or("x");
     if id.len() > 48 || !id.bytes().all(plain) {
@@ -356,6 +366,11 @@ fn check_binding(
     }
     if !request.capabilities.text {
         return refuse("a transport must be able to show text".to_owned());
+    }
+    if let (TargetAuth::Hmac, Some(secret)) =
+        (request.delivery_auth.kind, &request.delivery_auth.secret)
+    {
+        check_secret(secret.trim(), RequestFault::OPERATOR_BINDING)?;
     }
     check_url(&request.delivery_callback_url)
 }

@@ -146,8 +146,66 @@ fn a_description_hides_query_and_secret() {
         site_of("https://x.example/a?token=s#f"),
         "https://x.example/a"
     );
-    let added = authentication(TargetAuth::Hmac, "whsec_c2VjcmV0", "dlv_1", 7, b"{}");
+    let signed = |secret| authentication(TargetAuth::Hmac, secret, "dlv_1", 7, b"{}");
+    let added = signed("whsec_c2VjcmV0").unwrap();
     assert!(added.iter().all(|(_, value)| !value.contains("whsec_")));
+    for no_key in ["whsec_", "whsec_ab-_ab-_"] {
+        assert_eq!(signed(no_key), None, "{no_key}");
+    }
+}
+
+#[test]
+fn an_error_tells_no_query_and_a_header_that_cannot_be_sent_is_tried_again() {
+    let url = || "https://x.example/a?token=canary".to_owned();
+    let reason = || "no host".to_owned();
+    let header = judge_error(WebError::Header {
+        name: "webhook-key-id".to_owned(),
+    });
+    assert!(matches!(header, SubmitResult::Retry { .. }), "{header:?}");
+    for error in [
+        WebError::Address {
+            url: url(),
+            reason: reason(),
+        },
+        WebError::BadRedirect {
+            status: 302,
+            location: url(),
+            reason: reason(),
+        },
+        WebError::DropsBody {
+            status: 301,
+            location: url(),
+        },
+    ] {
+        let judged = format!("{:?}", judge_error(error));
+        assert!(judged.contains("https://x.example/a"), "{judged}");
+        assert!(!judged.contains("canary"), "{judged}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_a_key_that_no_header_holds_shows_no_query_and_is_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Outbound::new(dir.path().to_owned());
+    let Destination::Binding(mut binding) = binding() else {
+        panic!("a binding")
+    };
+    binding.delivery_auth = DeliveryAuth {
+        kind: TargetAuth::None,
+        key_id: Some("line\n".to_owned()),
+    };
+    binding.delivery_callback_url = "http://127.0.0.1:9/cb?token=canary".to_owned();
+    let report = host
+        .submit(&Destination::Binding(binding), &delivery())
+        .await;
+    let SubmitResult::Retry { error, .. } = &report.result else {
+        panic!("{report:?}")
+    };
+    assert_eq!(
+        error,
+        "the header webhook-key-id has characters that cannot be sent"
+    );
+    assert!(!format!("{report:?}").contains("canary"), "{report:?}");
 }
 
 #[tokio::test]
