@@ -1,13 +1,14 @@
 //! Secrets of bindings to remote operators: whose they are, and when they come and go.
 
-use crate::house::{House, agent, create};
+use crate::house::{House, agent, create, prompt};
 use holon_core::Rejection;
-use holon_domain::delivery::TargetAuth;
+use holon_domain::delivery::{SubmitResult, TargetAuth};
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities,
 };
 use holon_domain::{BindingId, Timestamp, limits};
 use holon_engine::{BindingAddition, Error, Host};
+use holon_testkit::ports::says;
 
 fn binding(id: &str) -> OperatorTransportBinding {
     OperatorTransportBinding {
@@ -166,4 +167,33 @@ async fn a_secret_goes_with_its_agent_and_with_a_binding_that_gives_way() {
     control.remove_agent(&agent("main")).await.expect("goes");
     house.is_gone(&agent("main")).await;
     assert_eq!(stored(&house), ["main.two"]);
+}
+
+#[tokio::test]
+async fn a_delivery_that_its_operator_did_not_get_is_shown_until_a_later_one_is_accepted() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let wanted = OperatorTransportBinding {
+        turn_results: true,
+        ..binding("one")
+    };
+    let main = agent("main");
+    let made = host.control().bind_operator(&main, wanted, Some("s")).await;
+    assert_eq!(made, Ok(BindingAddition::Made));
+    let error = "the endpoint answered 400".to_owned();
+    house.outbound.script([SubmitResult::Refused { error }]);
+    for (count, expected) in [(1, Some("the endpoint answered 400")), (2, None)] {
+        prompt(&host, "main", "do it").await;
+        house.model.next().await.answer(says("done"));
+        house.outbound.attempts(count).await;
+        house.has_no_effects("main").await;
+        let shown = host
+            .reads()
+            .operator_bindings(&main)
+            .await
+            .expect("bindings");
+        let outcome = shown[0].1.given_up.as_ref();
+        assert_eq!(outcome.and_then(|it| it.error.as_deref()), expected);
+        assert_eq!(shown[0].1.pending, 0);
+    }
 }
