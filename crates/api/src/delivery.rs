@@ -59,11 +59,12 @@ impl std::fmt::Debug for CreateDeliveryTargetRequest {
     }
 }
 
-/// The one state of a delivery target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// The one state of a delivery target or of a binding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetState {
     /// The last attempts succeeded, or none was made.
+    #[default]
     Ok,
     /// Attempts fail and are repeated.
     Retrying,
@@ -255,13 +256,16 @@ pub struct OperatorBindingView {
     #[serde(flatten)]
     pub binding: OperatorTransportBinding,
     pub target_agent_id: AgentId,
+    /// State of the deliveries, as of a target.
+    #[serde(default)]
+    pub state: TargetState,
     /// Deliveries that have not ended.
     #[serde(default)]
     pub pending: u64,
     /// Error of the last attempt. Absent while attempts succeed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
-    /// Time of the first failure since the last success. Absent while attempts succeed.
+    /// Time since which attempts fail, or at which the last delivery was given up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Timestamp>,
     /// Time of the next attempt. Absent while none is planned.
@@ -274,10 +278,12 @@ impl OperatorBindingView {
     #[must_use]
     pub fn new(agent_id: AgentId, mut binding: OperatorTransportBinding, now: Timestamp) -> Self {
         binding.status = binding.status_at(now);
+        binding.secret_id = None;
         hide_query(&mut binding.delivery_callback_url);
         Self {
             binding,
             target_agent_id: agent_id,
+            state: TargetState::Ok,
             pending: 0,
             last_error: None,
             failing_since: None,

@@ -161,6 +161,21 @@ pub fn remove(home: &Path, id: &str) -> Result<bool, CredentialError> {
     change(home, |document| Ok(document.profiles.remove(id).is_some()))
 }
 
+/// Removes the profiles whose ids fit. Returns their number.
+///
+/// # Errors
+/// When the file cannot be used or written.
+pub fn remove_where(home: &Path, fits: impl Fn(&str) -> bool) -> Result<usize, CredentialError> {
+    if !load(home)?.profiles.keys().any(|id| fits(id)) {
+        return Ok(0);
+    }
+    change(home, |document| {
+        let before = document.profiles.len();
+        document.profiles.retain(|id, _| !fits(id));
+        Ok(before - document.profiles.len())
+    })
+}
+
 /// Reads the secret of a profile that the file holds. `None` if there is no such profile, or if the keyring holds it.
 ///
 /// # Errors

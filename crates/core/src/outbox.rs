@@ -372,6 +372,10 @@ fn settle_head(
         DeliveryStatus::FailedToSubmit => {
             lane.given_up += 1;
             lane.last_error.clone_from(&outcome.error);
+            // Nothing is tried any more, so nothing fails.
+            if lane.pending() == 0 {
+                lane.failing_since = None;
+            }
         }
         DeliveryStatus::Pending => {}
     }

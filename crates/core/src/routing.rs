@@ -1,7 +1,8 @@
 //! Routes of a delivery: the targets of the host that want it, and at most one bound operator transport.
 //!
 //! The transport is the one that brought the turn's message; else the one that asked for the turn's work item; else the
-//! newest active binding of the agent. Without any route the brief stays where local surfaces show it.
+//! newest active binding of the agent. The binding that is chosen says whether results of turns go there, unless its own
+//! message is answered. Without any route the brief stays where local surfaces show it.
 
 use crate::draft::Draft;
 use holon_domain::Timestamp;
@@ -37,22 +38,27 @@ fn transport_route(draft: &Draft<'_>, turn: &OpenTurn, visibility: Visibility) -
         return None;
     }
     // A message with a reply route asks for its answer, so the result of its turn is delivered as well.
-    if let Some(reply) = turn.reply_route.as_ref().filter(|it| is_active(draft, it)) {
+    let asked = turn.reply_route.as_ref();
+    if let Some(reply) = asked.filter(|it| open_binding(draft, it).is_some()) {
         return Some(routed(reply));
-    }
-    let default = default_binding(draft)?;
-    if visibility == Visibility::TurnResult && !default.turn_results {
-        return None;
     }
     let item = turn.work_item_id.as_ref();
     let of_item = item.and_then(|id| draft.work_item(id)?.provenance.reply_route);
-    if let Some(reply) = of_item.filter(|it| is_active(draft, it)) {
-        return Some(routed(&reply));
+    let (binding, reply) = match of_item.and_then(|it| Some((open_binding(draft, &it)?, it))) {
+        Some(found) => found,
+        None => {
+            let binding = default_binding(draft)?;
+            let reply = ReplyRoute {
+                binding_id: binding.binding_id.clone(),
+                route_id: binding.default_route_id.clone(),
+            };
+            (binding, reply)
+        }
+    };
+    if visibility == Visibility::TurnResult && !binding.turn_results {
+        return None;
     }
-    Some(routed(&ReplyRoute {
-        binding_id: default.binding_id.clone(),
-        route_id: default.default_route_id.clone(),
-    }))
+    Some(routed(&reply))
 }
 
 fn routed(reply: &ReplyRoute) -> Routed {
@@ -64,9 +70,13 @@ fn routed(reply: &ReplyRoute) -> Routed {
     }
 }
 
-fn is_active(draft: &Draft<'_>, reply: &ReplyRoute) -> bool {
+/// Returns the binding of a route, if it is active.
+fn open_binding<'a>(
+    draft: &'a Draft<'_>,
+    reply: &ReplyRoute,
+) -> Option<&'a OperatorTransportBinding> {
     let mut bindings = draft.agent.operator_bindings.iter();
-    bindings.any(|binding| binding.binding_id == reply.binding_id && is_open(binding, draft.now))
+    bindings.find(|binding| binding.binding_id == reply.binding_id && is_open(binding, draft.now))
 }
 
 fn is_open(binding: &OperatorTransportBinding, now: Timestamp) -> bool {

@@ -9,6 +9,7 @@ pub use outbox::{LaneState, NotificationWindow, Outbox, OutboxLane};
 
 use crate::decision::BriefSeq;
 use crate::id::{AgentId, BindingId, DeliveryId, NotificationId, TargetId, WorkItemId};
+use crate::text;
 use crate::time::Timestamp;
 use crate::visibility::Visibility;
 use schemars::JsonSchema;
@@ -16,6 +17,9 @@ use serde::{Deserialize, Serialize};
 
 /// Position of a delivery in its lane: the deliveries of one agent on one route. Dense, the first is 1.
 pub type DeliverySeq = u64;
+
+/// Bytes of a target's name that are part of the name of its secret.
+const NAME_IN_PROFILE: usize = 30;
 
 /// A destination that an operator configured for the whole host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,10 +63,14 @@ impl DeliveryTarget {
         of_agent && of_kind
     }
 
-    /// Returns the name under which the credential store holds the secret of a target.
+    /// Returns the name under which the credential store holds the secret of the target with this name and id. It has up
+    /// to 64 bytes: of a long name only the beginning is part of it, and the id tells it apart from others.
     #[must_use]
-    pub fn secret_profile(name: &str) -> String {
-        format!("delivery.{name}")
+    pub fn secret_profile(name: &str, id: Option<&TargetId>) -> String {
+        match id {
+            Some(id) => format!("delivery.{}.{id}", text::prefix(name, NAME_IN_PROFILE)),
+            None => format!("delivery.{name}"),
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! HMAC with SHA-256 (RFC 2104), and comparison in constant time. Callers pass keys in; nothing here keeps one.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -37,6 +39,17 @@ pub fn verify(key: &[u8], parts: &[&[u8]], offered: &[u8]) -> bool {
     hmac_sha256(key, parts).ct_eq(offered).into()
 }
 
+/// Returns the key of a secret for webhooks: the bytes whose base64 follows the prefix `whsec_`, or the secret itself.
+/// `None` if there is no key: with an empty one anybody could sign.
+#[must_use]
+pub fn key_of(secret: &str) -> Option<Vec<u8>> {
+    let key = match secret.strip_prefix("whsec_") {
+        Some(encoded) => STANDARD.decode(encoded).ok()?,
+        None => secret.as_bytes().to_vec(),
+    };
+    (!key.is_empty()).then_some(key)
+}
+
 /// Spells bytes as lower-case hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
@@ -67,6 +80,19 @@ pub fn from_hex(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_secret_without_a_key_has_no_use() {
+        for (secret, has_key) in [
+            ("", false),
+            ("whsec_", false),
+            ("whsec_!!!", false),
+            ("whsec_AAAA", true),
+            ("plain", true),
+        ] {
+            assert_eq!(key_of(secret).is_some(), has_key, "{secret:?}");
+        }
+    }
 
     #[test]
     fn the_published_test_cases_hold() {

@@ -92,6 +92,8 @@ ids! {
     TargetId = "dtg_";
     /// Id of a binding to a remote operator.
     BindingId = "opb_";
+    /// Id of a stored secret of a binding. A secret that replaces another one has another id.
+    SecretId = "sec_";
     /// Id of a delegation: work of an agent that a child of it does.
     DelegationId = "dlg_";
     /// Id of a workspace known to the host.

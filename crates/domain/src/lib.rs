@@ -73,6 +73,7 @@ pub mod workspace;
 
 pub use id::{
     AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, MessageId,
-    NotificationId, RunId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId,
+    NotificationId, RunId, SecretId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId,
+    WorkspaceId,
 };
 pub use time::Timestamp;

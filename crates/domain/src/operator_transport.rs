@@ -4,11 +4,16 @@
 //! is part of that agent's settings. The credential store holds its secret.
 
 use crate::delivery::TargetAuth;
-use crate::id::BindingId;
+use crate::id::{AgentId, BindingId, SecretId};
+use crate::text;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Longest name of an agent that is part of the name of a secret. A longer one is replaced by a digest: the name of a
+/// secret has up to 64 bytes.
+const AGENT_IN_PROFILE: usize = 31;
 
 /// An operator of one agent who is reached through a messaging system.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +51,11 @@ pub struct OperatorTransportBinding {
     pub turn_results: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
+    /// Names the stored secret, so that a secret is used exactly with the binding that it was given with. Absent if
+    /// deliveries need none, and for bindings that older builds made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub secret_id: Option<SecretId>,
 }
 
 impl OperatorTransportBinding {
@@ -66,10 +76,25 @@ impl OperatorTransportBinding {
         named.filter(is_bound).unwrap_or(&self.default_route_id)
     }
 
-    /// Returns the name under which the credential store holds the secret of a binding.
+    /// Returns the name under which the credential store holds the secret of this binding of an agent.
     #[must_use]
-    pub fn secret_profile(binding_id: &BindingId) -> String {
-        format!("binding.{binding_id}")
+    pub fn secret_profile(&self, agent_id: &AgentId) -> String {
+        match &self.secret_id {
+            Some(id) => format!("{}{id}", Self::secret_prefix(agent_id)),
+            None => format!("binding.{}", self.binding_id),
+        }
+    }
+
+    /// Returns the beginning of the names of the secrets of an agent's bindings. Those of other agents begin otherwise.
+    #[must_use]
+    pub fn secret_prefix(agent_id: &AgentId) -> String {
+        let name = agent_id.as_str();
+        if name.len() <= AGENT_IN_PROFILE {
+            return format!("binding:{name}:");
+        }
+        // The name of an agent has no colon, so no name looks like a digest.
+        let digest = text::sha256_hex(name);
+        format!("binding::{}:", text::prefix(&digest, AGENT_IN_PROFILE - 1))
     }
 }
 
@@ -119,4 +144,25 @@ pub struct TransportClaim {
     pub provider: Option<String>,
     /// Identity of the writer in the messaging system. Absent if the transport does not tell it.
     pub provider_identity_ref: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_secrets_are_short_and_those_of_two_agents_begin_differently() {
+        let id = |name: &str| AgentId::parse(name).expect("an id");
+        let long = "a".repeat(AgentId::MAX_LEN);
+        let names = ["a", "a.b", &long, &long[1..], &long[..AGENT_IN_PROFILE]];
+        let prefixes = names.map(|name| OperatorTransportBinding::secret_prefix(&id(name)));
+        for (at, one) in prefixes.iter().enumerate() {
+            let of_id = SecretId::from_stored(format!("sec_{}", "0".repeat(20)));
+            assert!(format!("{one}{of_id}").len() <= 64, "{one}");
+            let others = prefixes.iter().enumerate().filter(|(of, _)| *of != at);
+            for (_, other) in others {
+                assert!(!one.starts_with(other.as_str()), "{one} {other}");
+            }
+        }
+    }
 }

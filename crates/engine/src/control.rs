@@ -1,6 +1,7 @@
 //! The interface for changes. Every method returns after its commit is on disk.
 
 mod archive;
+mod binding;
 mod budget;
 mod delivery;
 mod skills;
@@ -10,6 +11,7 @@ mod trigger;
 mod work;
 mod workspace;
 
+pub use binding::BindingAddition;
 pub use token::TokenMaking;
 pub use trigger::WebhookTerms;
 
@@ -46,6 +48,8 @@ pub struct ControlHandle {
     default_agent: AgentId,
     /// Held while an agent is created from a template or an archive, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
+    /// Held while a binding is made or revoked, so that it and its secret change together.
+    binding: Arc<Mutex<()>>,
     /// Key of the request that this handle serves. Absent if the caller gave none.
     request: Option<Arc<RequestKey>>,
 }
@@ -63,6 +67,7 @@ impl ControlHandle {
             agents_dir,
             default_agent,
             creating: Arc::default(),
+            binding: Arc::default(),
             request: None,
         }
     }

@@ -180,6 +180,11 @@ impl Error {
         }
     }
 
+    /// Returns true if the change may have been written all the same.
+    pub(crate) const fn leaves_doubt(&self) -> bool {
+        matches!(self, Self::CommitUnknown | Self::StoreLost { .. })
+    }
+
     /// Returns code, meaning and next step of this kind of error.
     #[must_use]
     #[expect(clippy::too_many_lines, reason = "a table with one row for each kind")]

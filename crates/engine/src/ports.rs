@@ -457,6 +457,18 @@ pub trait OutboundHost: Send + Sync + std::fmt::Debug {
     /// # Errors
     /// The reason for which the credential store could not be changed.
     async fn forget_secret(&self, profile: &str) -> Result<(), String>;
+
+    /// Removes every secret whose name begins so, except the kept ones.
+    ///
+    /// # Errors
+    /// The reason for which the credential store could not be changed.
+    async fn forget_secrets(&self, prefix: &str, kept: &[String]) -> Result<(), String>;
+
+    /// Returns true if a secret is stored under this name.
+    ///
+    /// # Errors
+    /// The reason for which the credential store could not be read.
+    async fn has_secret(&self, profile: &str) -> Result<bool, String>;
 }
 
 /// A host that reaches no operator outside. Every attempt fails and is tried again.
@@ -482,6 +494,14 @@ impl OutboundHost for NoOutbound {
 
     async fn forget_secret(&self, _: &str) -> Result<(), String> {
         Ok(())
+    }
+
+    async fn forget_secrets(&self, _: &str, _: &[String]) -> Result<(), String> {
+        Ok(())
+    }
+
+    async fn has_secret(&self, _: &str) -> Result<bool, String> {
+        Ok(false)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
-use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, OutboxLane};
+use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventRecord, FeedNotice};
 use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
@@ -163,14 +163,17 @@ impl ReadHandle {
     pub async fn operator_bindings(
         &self,
         agent_id: &AgentId,
-    ) -> Result<Vec<(OperatorTransportBinding, Option<OutboxLane>)>, Error> {
-        self.read_agent(agent_id, |_, _, agent| {
+    ) -> Result<Vec<(OperatorTransportBinding, LaneView)>, Error> {
+        self.read_agent(agent_id, |reader, no, agent| {
             let with_lane = |binding: &OperatorTransportBinding| {
                 let binding_id = binding.binding_id.clone();
                 let lane = agent.outbox.lane(&DeliveryRoute::Binding { binding_id });
-                (binding.clone(), lane.cloned())
+                let lane =
+                    lane.map(|lane| reader.delivery_lane_of(no, &agent.identity.agent_id, lane));
+                let lane = lane.transpose();
+                lane.map(|lane| (binding.clone(), lane.unwrap_or_default()))
             };
-            Ok(agent.operator_bindings.iter().map(with_lane).collect())
+            agent.operator_bindings.iter().map(with_lane).collect()
         })
         .await
     }

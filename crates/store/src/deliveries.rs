@@ -9,7 +9,7 @@ use holon_domain::delivery::{
     OutboxLane,
 };
 use holon_domain::operator_transport::OperatorTransportBinding;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 
 const WRITE: &str =
     "INSERT INTO deliveries (agent_no, lane, seq, status, record) VALUES (?1, ?2, ?3, 0, ?4)";
@@ -23,8 +23,14 @@ pub(crate) const NEWEST: &str = "SELECT record, outcome FROM deliveries \
      WHERE agent_no = ?1 AND lane = ?2 ORDER BY seq DESC LIMIT ?3";
 pub(crate) const PENDING_AGENTS: &str = "SELECT DISTINCT d.agent_no FROM deliveries d \
      WHERE d.lane = ?1 AND d.status = 0 ORDER BY d.agent_no LIMIT ?2";
-pub(crate) const GIVEN_UP: &str = "SELECT agent_no, outcome FROM deliveries \
-     WHERE lane = ?1 AND status = 2 ORDER BY agent_no, seq LIMIT ?2";
+/// The newest delivery of each agent that has ended, if it was given up.
+pub(crate) const GIVEN_UP: &str = "SELECT g.outcome FROM deliveries g WHERE g.lane = ?1 AND g.status = 2 \
+     AND NOT EXISTS (SELECT 1 FROM deliveries l \
+     WHERE l.lane = ?1 AND l.status = 2 AND l.agent_no = g.agent_no AND l.seq > g.seq) \
+     AND NOT EXISTS (SELECT 1 FROM deliveries l \
+     WHERE l.lane = ?1 AND l.status = 1 AND l.agent_no = g.agent_no AND l.seq > g.seq)";
+pub(crate) const LAST_END: &str = "SELECT outcome FROM deliveries \
+     WHERE agent_no = ?1 AND lane = ?2 AND status <> 0 ORDER BY seq DESC LIMIT 1";
 pub(crate) const PENDING_COUNT: &str =
     "SELECT count(*) FROM deliveries WHERE lane = ?1 AND status = 0";
 
@@ -49,7 +55,7 @@ pub struct LaneView {
     pub pending: u64,
     /// Lanes of agents with pending deliveries, at most 64, each with its agent.
     pub lanes: Vec<(AgentId, OutboxLane)>,
-    /// Newest delivery that was given up and that no accepted one of its agent followed. Absent if there is none.
+    /// Newest delivery that was given up and that no other one of its agent has ended after. Absent if there is none.
     pub given_up: Option<DeliveryOutcome>,
     /// True if a delivery that was accepted is still kept.
     pub has_accepted: bool,
@@ -181,27 +187,32 @@ pub(crate) fn lane_view(conn: &Connection, route: &DeliveryRoute) -> Result<Lane
 
 /// Finds the newest delivery of a route that was given up, unless a later one of its agent was accepted.
 fn given_up(conn: &Connection, route: &DeliveryRoute) -> Result<Option<DeliveryOutcome>, Error> {
-    let found = params![route.key(), limit(LANES_SHOWN * 4)];
-    let rows: Vec<(AgentNo, DeliveryOutcome)> = all(conn, GIVEN_UP, found, |row| {
-        let text: String = row.get(1)?;
-        Ok((AgentNo(row.get(0)?), serde_json::from_str(&text)?))
-    })?;
-    let mut newest: Option<DeliveryOutcome> = None;
-    for (no, outcome) in rows {
-        if newest
-            .as_ref()
-            .is_some_and(|newest| newest.at >= outcome.at)
-        {
-            continue;
-        }
-        let agent = agents::by_id(conn, &agents::id_of(conn, no)?)?;
-        let lane = agent.and_then(|(_, agent)| agent.outbox.lane(route).cloned());
-        let accepted_at = lane.and_then(|lane| lane.last_accepted_at);
-        if accepted_at.is_none_or(|at| at < outcome.at) {
-            newest = Some(outcome);
-        }
-    }
-    Ok(newest)
+    let outcomes: Vec<DeliveryOutcome> = all(conn, GIVEN_UP, [route.key()], outcome_of)?;
+    Ok(outcomes.into_iter().max_by_key(|outcome| outcome.at))
+}
+
+fn outcome_of(row: &Row<'_>) -> Result<DeliveryOutcome, Error> {
+    let text: String = row.get(0)?;
+    Ok(serde_json::from_str(&text)?)
+}
+
+/// Reads the state of a route for one agent, which has this lane there.
+pub(crate) fn lane_of_agent(
+    conn: &Connection,
+    no: AgentNo,
+    id: &AgentId,
+    lane: &OutboxLane,
+) -> Result<LaneView, Error> {
+    let last = first(conn, LAST_END, params![no.0, lane.route.key()], outcome_of)?;
+    let is_failure = |outcome: &DeliveryOutcome| outcome.status == DeliveryStatus::FailedToSubmit;
+    let pending = lane.pending();
+    let lanes = (pending > 0).then(|| (id.clone(), lane.clone()));
+    Ok(LaneView {
+        pending,
+        lanes: lanes.into_iter().collect(),
+        given_up: last.filter(is_failure),
+        has_accepted: lane.last_accepted_at.is_some(),
+    })
 }
 
 /// Lists the newest deliveries of a lane, newest first.
@@ -249,4 +260,78 @@ pub(crate) fn waiting_agents(
 pub(crate) fn pending_count(conn: &Connection, lane: &str) -> Result<u64, Error> {
     let count = first(conn, PENDING_COUNT, [lane], |row| Ok(row.get(0)?))?;
     Ok(count.unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+    use crate::samples;
+    use holon_domain::DeliveryId;
+    use holon_domain::delivery::DeliveryTrigger;
+    use holon_domain::visibility::Visibility;
+
+    fn route() -> DeliveryRoute {
+        DeliveryRoute::Target {
+            name: "phone".to_owned(),
+            target_id: None,
+        }
+    }
+
+    /// Writes a delivery that has ended so at a time.
+    fn end(conn: &Connection, no: AgentNo, seq: DeliverySeq, status: DeliveryStatus, at: i64) {
+        let record = DeliveryRecord {
+            id: DeliveryId::from_stored(format!("dlv_{no}_{seq}")),
+            route: route(),
+            seq,
+            trigger: DeliveryTrigger::Notification,
+            visibility: Visibility::ActionRequired,
+            content: DeliveryContent::Words("x".to_owned()),
+            created_at: samples::at(0),
+            route_id: None,
+            next_step: None,
+            work_item_id: None,
+            notification_id: None,
+            correlation_id: None,
+            causation_id: None,
+        };
+        write(conn, no, &record).expect("writes");
+        let outcome = DeliveryOutcome {
+            status,
+            at: samples::at(at),
+            attempts: 1,
+            error: Some(format!("at {at}")),
+            transport_delivery_id: None,
+        };
+        settle(conn, no, &route(), seq, &outcome).expect("settles");
+    }
+
+    #[test]
+    fn the_newest_delivery_that_was_given_up_is_found_behind_many_of_another_agent() {
+        use DeliveryStatus::{AcceptedByTransport, FailedToSubmit};
+        let mut db = Db::in_memory().expect("opens");
+        let mut create = |name| {
+            let record = samples::agent(name);
+            db.write(|tx| tx.create_agent(&record)).expect("creates")
+        };
+        let (one, two) = (create("one"), create("two"));
+        let conn = &db.conn;
+        let shown = || {
+            let view = lane_view(conn, &route()).expect("reads");
+            view.given_up.and_then(|outcome| outcome.error)
+        };
+        assert_eq!(shown(), None);
+        for seq in 1..=300 {
+            end(conn, one, seq, FailedToSubmit, 10);
+        }
+        assert_eq!(shown().as_deref(), Some("at 10"));
+        end(conn, two, 1, FailedToSubmit, 20);
+        assert_eq!(shown().as_deref(), Some("at 20"));
+        end(conn, two, 2, AcceptedByTransport, 30);
+        assert_eq!(shown().as_deref(), Some("at 10"));
+        end(conn, one, 301, AcceptedByTransport, 40);
+        assert_eq!(shown(), None);
+        end(conn, one, 302, FailedToSubmit, 50);
+        assert_eq!(shown().as_deref(), Some("at 50"));
+    }
 }

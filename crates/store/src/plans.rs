@@ -68,6 +68,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (deliveries::NEWEST, None),
     (deliveries::PENDING_AGENTS, Some("deliveries_pending")),
     (deliveries::GIVEN_UP, Some("deliveries_given_up")),
+    (deliveries::LAST_END, None),
     (deliveries::PENDING_COUNT, Some("deliveries_pending")),
     (deliveries::ACCEPTED, Some("deliveries_accepted")),
     (delivery_targets::ONE, None),

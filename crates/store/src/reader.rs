@@ -16,7 +16,7 @@ use crate::{
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::budget::BudgetStanding;
-use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget};
+use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget, OutboxLane};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
@@ -447,6 +447,19 @@ impl<'a> Reader<'a> {
     /// When the database fails or a row cannot be read.
     pub fn delivery_lane(&self, route: &DeliveryRoute) -> Result<LaneView, Error> {
         deliveries::lane_view(self.conn, route)
+    }
+
+    /// Returns the state of a route for one agent, which has this lane there.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn delivery_lane_of(
+        &self,
+        no: AgentNo,
+        id: &AgentId,
+        lane: &OutboxLane,
+    ) -> Result<LaneView, Error> {
+        deliveries::lane_of_agent(self.conn, no, id, lane)
     }
 
     /// Lists the newest deliveries of an agent on a route, newest first.

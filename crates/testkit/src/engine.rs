@@ -33,7 +33,7 @@ pub struct TestEngine {
     clock: Arc<ManualClock>,
     /// Number of models set so far. Each is a new one, so that each change is an event.
     models_set: AtomicU64,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 /// Parses an agent name.
@@ -98,7 +98,7 @@ impl TestEngine {
             host: host.unwrap(),
             clock,
             models_set: AtomicU64::new(0),
-            _dir: dir,
+            dir,
         };
         for name in ["main", "dev"] {
             engine.create(name).await;
@@ -176,6 +176,17 @@ impl TestEngine {
     /// When there is no such agent.
     pub async fn newest(&self, name: &str) -> u64 {
         self.reads().status(&agent(name)).await.unwrap().newest_seq
+    }
+
+    /// Makes an agent private behind the host's back: clients do not see it any more.
+    ///
+    /// # Panics
+    /// When there is no such agent.
+    pub fn hide(&self, name: &str) {
+        let set = "UPDATE agents SET settings = replace(settings, '\"visibility\":\"public\"', '\"visibility\":\"private\"')";
+        let sql = format!("{set} WHERE agent_id = '{name}' AND settings LIKE '%\"public\"%'");
+        let db_path = self.dir.path().join("holon.sqlite3");
+        assert_eq!(crate::damage::sql(&db_path, &sql), 1, "{name}");
     }
 
     /// Moves both clocks forward.

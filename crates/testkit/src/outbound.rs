@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use holon_domain::delivery::{Submission, SubmitResult};
 use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, PoisonError};
-use tokio::sync::watch;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Barrier, watch};
 
 /// Records attempts. Each takes the next scripted result; without one it is accepted.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct ScriptedOutbound {
     results: Mutex<VecDeque<SubmitResult>>,
     attempts: watch::Sender<Vec<(Destination, Submission)>>,
     secrets: Mutex<BTreeMap<String, String>>,
+    /// Holds callers that store a secret until enough of them came. Absent if none is held.
+    meeting: Mutex<Option<Arc<Barrier>>>,
 }
 
 impl Default for ScriptedOutbound {
@@ -21,6 +23,7 @@ impl Default for ScriptedOutbound {
             results: Mutex::default(),
             attempts: watch::Sender::new(Vec::new()),
             secrets: Mutex::default(),
+            meeting: Mutex::default(),
         }
     }
 }
@@ -45,11 +48,17 @@ impl ScriptedOutbound {
         self.attempts.borrow().len()
     }
 
-    /// Returns the stored secret of a destination.
+    /// Returns the stored secrets by their names.
     #[must_use]
-    pub fn secret(&self, profile: &str) -> Option<String> {
+    pub fn secrets(&self) -> BTreeMap<String, String> {
         let secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
-        secrets.get(profile).cloned()
+        secrets.clone()
+    }
+
+    /// Stores from now on no secret before this many callers have one to store.
+    pub fn let_callers_meet(&self, count: usize) {
+        let mut meeting = self.meeting.lock().unwrap_or_else(PoisonError::into_inner);
+        *meeting = Some(Arc::new(Barrier::new(count)));
     }
 }
 
@@ -72,6 +81,13 @@ impl OutboundHost for ScriptedOutbound {
     }
 
     async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String> {
+        let meeting = {
+            let meeting = self.meeting.lock().unwrap_or_else(PoisonError::into_inner);
+            meeting.clone()
+        };
+        if let Some(meeting) = meeting {
+            meeting.wait().await;
+        }
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.insert(profile.to_owned(), secret.to_owned());
         Ok(())
@@ -81,5 +97,15 @@ impl OutboundHost for ScriptedOutbound {
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.remove(profile);
         Ok(())
+    }
+
+    async fn forget_secrets(&self, prefix: &str, kept: &[String]) -> Result<(), String> {
+        let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        secrets.retain(|profile, _| !profile.starts_with(prefix) || kept.contains(profile));
+        Ok(())
+    }
+
+    async fn has_secret(&self, profile: &str) -> Result<bool, String> {
+        Ok(self.secrets().contains_key(profile))
     }
 }

@@ -260,19 +260,16 @@ fn redirect_of(answer: &reqwest::Response, from: &Url) -> Result<Option<Url>, We
 fn headers(request: &Request, same_site: bool) -> Result<HeaderMap, WebError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &request.headers {
-        let invalid = |_: &dyn std::error::Error| WebError::Address {
-            url: request.url.clone(),
-            reason: format!("the header {name} has characters that cannot be sent"),
-        };
-        let name = HeaderName::try_from(name.as_str()).map_err(|error| invalid(&error))?;
+        let invalid = |_: &dyn std::error::Error| WebError::Header { name: name.clone() };
+        let key = HeaderName::try_from(name.as_str()).map_err(|error| invalid(&error))?;
         let mut value = HeaderValue::try_from(value.as_str()).map_err(|error| invalid(&error))?;
-        if SECRET_HEADERS.contains(&name.as_str()) {
+        if SECRET_HEADERS.contains(&key.as_str()) {
             if !same_site {
                 continue;
             }
             value.set_sensitive(true);
         }
-        headers.insert(name, value);
+        headers.insert(key, value);
     }
     Ok(headers)
 }

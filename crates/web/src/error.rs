@@ -7,6 +7,9 @@ use std::time::Duration;
 pub enum WebError {
     #[error("the address {url:?} cannot be used: {reason}")]
     Address { url: String, reason: String },
+    /// A header of the request. Neither its value nor the address is told: both may hold a secret.
+    #[error("the header {name} has characters that cannot be sent")]
+    Header { name: String },
     /// The address is not public, and no operator configured it.
     #[error("{what} leads to {address}, which is not a public address")]
     Forbidden {

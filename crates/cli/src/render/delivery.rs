@@ -115,9 +115,13 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
             BindingStatus::Revoked => "revoked",
             BindingStatus::Expired => "expired",
         };
-        let mut trouble = match view.failing_since {
-            Some(since) => format!("  failing since {since}"),
-            None => String::new(),
+        let since = view
+            .failing_since
+            .map_or_else(String::new, |since| format!(" since {since}"));
+        let mut trouble = match view.state {
+            TargetState::Ok => String::new(),
+            TargetState::Retrying => format!("  failing{since}"),
+            TargetState::Failed => format!("  failed{since}"),
         };
         if let Some(at) = view.retry_at {
             trouble.push_str(&format!(", retried at {at}"));
@@ -201,6 +205,32 @@ mod tests {
                  last error: the endpoint answered 500"
             )
         );
+    }
+
+    #[test]
+    fn a_binding_shows_the_state_of_its_deliveries() {
+        let since = Timestamp::from_millis(0);
+        let binding = serde_json::json!({
+            "binding_id": "opb_1", "transport": "bridge", "operator_actor_id": "jo",
+            "default_route_id": "r", "delivery_callback_url": "http://127.0.0.1:9/",
+            "delivery_auth": {"kind": "none"}, "capabilities": {"text": true},
+            "status": "active", "created_at": since, "target_agent_id": "main",
+        });
+        let shown = |state, failing_since| {
+            let view: OperatorBindingView =
+                serde_json::from_value(binding.clone()).expect("a binding");
+            bindings(&[OperatorBindingView {
+                state,
+                failing_since,
+                ..view
+            }])
+        };
+        let head = "opb_1  active  jo by bridge";
+        assert_eq!(shown(TargetState::Ok, None), head);
+        let failing = shown(TargetState::Retrying, Some(since));
+        assert_eq!(failing, format!("{head}  failing since {since}"));
+        let failed = shown(TargetState::Failed, Some(since));
+        assert_eq!(failed, format!("{head}  failed since {since}"));
     }
 
     #[test]

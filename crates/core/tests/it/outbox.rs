@@ -255,6 +255,7 @@ fn a_day_of_failures_loses_nothing_and_three_days_give_up_with_a_reason() {
     }
     assert!(world.now.millis_since(began) >= limits::DELIVERY_PATIENCE_MS);
     assert_eq!(statuses(&world), [(1, DeliveryStatus::FailedToSubmit)]);
+    assert_eq!(lane(&world, "all").failing_since, None);
     let error = lane(&world, "all").last_error.clone().expect("a reason");
     assert!(
         error.starts_with("given up after 3 days: it answered 500"),
@@ -280,6 +281,20 @@ fn a_refused_delivery_ends_at_once_and_the_next_one_follows() {
     assert_eq!(statuses(&world), expected);
     assert_eq!(sending(&world).len(), 1);
     assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_lane_without_a_pending_delivery_does_not_fail_any_more() {
+    let mut world = idle(vec![target("all", true)]);
+    answer_prompt(&mut world);
+    fail(&mut world);
+    world.let_due_come();
+    let error = "it answered 400".to_owned();
+    let result = SubmitResult::Refused { error };
+    world.send(submitted(&world, stamp(&world), result));
+    let lane = lane(&world, "all");
+    assert_eq!((lane.pending(), lane.failing_since), (0, None));
+    assert_eq!(lane.last_error.as_deref(), Some("it answered 400"));
 }
 
 #[test]

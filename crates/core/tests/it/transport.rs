@@ -7,12 +7,13 @@ use holon_core::input::OperatorCommand;
 use holon_core::{Ingress, Input, Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTrigger, TargetAuth};
-use holon_domain::intent::{Intent, NewWait, WakeCondition};
+use holon_domain::intent::{Intent, NewWait, NewWorkItem, WakeCondition};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities, TransportClaim,
 };
 use holon_domain::wait::WaitStatus;
+use holon_domain::work_item::PlanStatus;
 use holon_domain::{BindingId, Timestamp, limits};
 use serde_json::json;
 
@@ -45,6 +46,7 @@ fn binding(name: &str) -> OperatorTransportBinding {
         expires_at: None,
         turn_results: false,
         metadata: None,
+        secret_id: None,
     }
 }
 
@@ -257,6 +259,39 @@ fn a_result_that_answers_nobody_remote_is_delivered_only_where_it_is_asked_for()
         world.send(make::admit(make::prompt(Priority::Normal)));
         world.send(ModelAnswer::words("done").to(&world));
         assert_eq!(routes(&world), expected);
+    }
+}
+
+#[test]
+fn a_result_about_a_work_item_goes_to_who_asked_for_the_item_if_that_binding_wants_results() {
+    let answer = to("one", "room-7");
+    for (turn_results, expected) in [
+        (true, vec![answer.clone(), answer.clone()]),
+        (false, vec![answer.clone()]),
+    ] {
+        let mut world = states::idle();
+        // The newest binding wants the opposite.
+        for (name, turn_results) in [("one", turn_results), ("two", !turn_results)] {
+            let made = OperatorTransportBinding {
+                turn_results,
+                ..binding(name)
+            };
+            bind(&mut world, made).expect("is bound");
+        }
+        world.send(message(claim("one")));
+        let item = NewWorkItem {
+            objective: "mend the build".to_owned(),
+            plan_status: PlanStatus::Ready,
+            todo_list: Vec::new(),
+        };
+        let call = ("CreateWorkItem", Ok(Intent::CreateWorkItem(item)));
+        world.send(ModelAnswer::calls(vec![call]).to(&world));
+        world.send(ModelAnswer::words("I begin").to(&world));
+        assert_eq!(routes(&world), [answer.clone()], "the answer itself");
+        let turn = world.agent.open_turn.as_ref().expect("a turn of the item");
+        assert!(turn.work_item_id.is_some() && turn.reply_route.is_none());
+        world.send(ModelAnswer::words("half way").to(&world));
+        assert_eq!(routes(&world), expected, "{turn_results}");
     }
 }
 

@@ -9,17 +9,17 @@ mod program;
 use self::content::{Content, content_of};
 use super::wall_clock;
 use async_trait::async_trait;
-use holon_config::credentials;
+use holon_config::{CredentialError, credentials};
 use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAuth, TargetKind};
+use holon_domain::hmac::key_of;
 use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS, WEB_REDIRECTS};
-use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::AuthKind;
 use holon_domain::{Timestamp, text};
 use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
 use holon_web::{Cut, HostRules, Origin, Request, Response, WebClient, WebError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Most bytes of an answer that a report or an error shows.
@@ -40,17 +40,22 @@ impl Outbound {
         }
     }
 
-    /// Reads a secret from the credential store. It reads a file, so it runs off the async threads.
-    async fn secret(&self, profile: String) -> Result<SecretString, String> {
+    /// Looks into the credential store or changes it. It is a file, so this runs off the async threads.
+    async fn with_credentials<T: Send + 'static>(
+        &self,
+        act: impl FnOnce(&Path) -> Result<T, CredentialError> + Send + 'static,
+    ) -> Result<T, String> {
         let home = self.home.clone();
-        let shown = profile.clone();
-        let read = move || credentials::stored_secret(&home, &profile);
-        match tokio::task::spawn_blocking(read).await {
-            Ok(Ok(Some(secret))) => Ok(secret),
-            Ok(Ok(None)) => Err(format!("the credential store has no secret {shown}")),
-            Ok(Err(error)) => Err(error.to_string()),
+        match tokio::task::spawn_blocking(move || act(&home)).await {
+            Ok(done) => done.map_err(|error| error.to_string()),
             Err(stopped) => Err(format!("the credential store was not read: {stopped}")),
         }
+    }
+
+    async fn secret(&self, profile: String) -> Result<SecretString, String> {
+        let missing = format!("the credential store has no secret {profile}");
+        let read = move |home: &Path| credentials::stored_secret(home, &profile);
+        self.with_credentials(read).await?.ok_or(missing)
     }
 
     async fn post(
@@ -73,6 +78,10 @@ impl Outbound {
             let secret = secret.expose_secret();
             let seconds = wall_clock().as_millis() / 1_000;
             let added = authentication(auth, secret, &content.id, seconds, &content.body);
+            let Some(added) = added else {
+                let error = "the stored secret holds no key: whsec_ goes on with base64 of one";
+                return unsent(error.to_owned());
+            };
             shown.extend(added.iter().map(|(name, _)| (name.clone(), "…".to_owned())));
             headers.extend(added);
         }
@@ -102,8 +111,8 @@ impl Outbound {
                 sent,
             },
             Err(error) => SubmitReport {
-                received: error.to_string(),
-                result: judge_error(&error),
+                received: hide_queries(error.clone()).to_string(),
+                result: judge_error(error),
                 sent,
             },
         }
@@ -115,15 +124,15 @@ impl OutboundHost for Outbound {
     async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport {
         let content = content_of(destination, delivery);
         match destination {
-            Destination::Target(DeliveryTarget { name, kind, .. }) => match kind {
+            Destination::Target(DeliveryTarget { name, kind, id, .. }) => match kind {
                 TargetKind::Http { url, auth } | TargetKind::Ntfy { url, auth } => {
-                    let profile = DeliveryTarget::secret_profile(name);
+                    let profile = DeliveryTarget::secret_profile(name, id.as_ref());
                     self.post(url, *auth, profile, content).await
                 }
                 TargetKind::Command { argv } => program::run(argv, delivery).await,
             },
             Destination::Binding(binding) => {
-                let profile = OperatorTransportBinding::secret_profile(&binding.binding_id);
+                let profile = binding.secret_profile(&delivery.agent_id);
                 let auth = binding.delivery_auth.kind;
                 self.post(&binding.delivery_callback_url, auth, profile, content)
                     .await
@@ -132,34 +141,43 @@ impl OutboundHost for Outbound {
     }
 
     async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String> {
-        let (home, profile) = (self.home.clone(), profile.to_owned());
-        let secret = SecretString::from(secret.trim());
-        let keep = move || credentials::set(&home, &profile, AuthKind::BearerToken, &secret);
-        match tokio::task::spawn_blocking(keep).await {
-            Ok(kept) => kept.map(drop).map_err(|error| error.to_string()),
-            Err(stopped) => Err(stopped.to_string()),
-        }
+        let (profile, secret) = (profile.to_owned(), SecretString::from(secret.trim()));
+        let keep = move |home: &Path| {
+            credentials::set(home, &profile, AuthKind::BearerToken, &secret).map(drop)
+        };
+        self.with_credentials(keep).await
     }
 
     async fn forget_secret(&self, profile: &str) -> Result<(), String> {
-        let (home, profile) = (self.home.clone(), profile.to_owned());
-        let forget = move || credentials::remove(&home, &profile);
-        match tokio::task::spawn_blocking(forget).await {
-            Ok(forgotten) => forgotten.map(drop).map_err(|error| error.to_string()),
-            Err(stopped) => Err(stopped.to_string()),
-        }
+        let profile = profile.to_owned();
+        let forget = move |home: &Path| credentials::remove(home, &profile).map(drop);
+        self.with_credentials(forget).await
+    }
+
+    async fn forget_secrets(&self, prefix: &str, kept: &[String]) -> Result<(), String> {
+        let (prefix, kept) = (prefix.to_owned(), kept.to_vec());
+        let is_meant =
+            move |id: &str| id.starts_with(&prefix) && !kept.iter().any(|kept| kept == id);
+        let forget = move |home: &Path| credentials::remove_where(home, is_meant).map(drop);
+        self.with_credentials(forget).await
+    }
+
+    async fn has_secret(&self, profile: &str) -> Result<bool, String> {
+        let profile = profile.to_owned();
+        let look = move |home: &Path| credentials::stored_secret(home, &profile);
+        Ok(self.with_credentials(look).await?.is_some())
     }
 }
 
-/// Returns the headers that authenticate a delivery.
+/// Returns the headers that authenticate a delivery. `None` if the secret holds no key to sign with.
 fn authentication(
     auth: TargetAuth,
     secret: &str,
     id: &str,
     seconds: i64,
     body: &[u8],
-) -> Vec<(String, String)> {
-    match auth {
+) -> Option<Vec<(String, String)>> {
+    Some(match auth {
         TargetAuth::None => Vec::new(),
         TargetAuth::Bearer => vec![("authorization".to_owned(), format!("Bearer {secret}"))],
         TargetAuth::Hmac => vec![
@@ -167,10 +185,10 @@ fn authentication(
             ("webhook-timestamp".to_owned(), seconds.to_string()),
             (
                 "webhook-signature".to_owned(),
-                holon_web::sign_delivery(secret, id, seconds, body),
+                holon_web::sign_delivery(&key_of(secret)?, id, seconds, body),
             ),
         ],
-    }
+    })
 }
 
 /// An attempt that sent nothing and may succeed later.
@@ -226,11 +244,13 @@ fn judge(response: &Response) -> SubmitResult {
     }
 }
 
-fn judge_error(error: &WebError) -> SubmitResult {
+fn judge_error(error: WebError) -> SubmitResult {
+    let error = hide_queries(error);
     let words = error.to_string();
     match error {
         WebError::Address { .. } => SubmitResult::Refused { error: words },
-        WebError::Forbidden { .. }
+        WebError::Header { .. }
+        | WebError::Forbidden { .. }
         | WebError::HostDenied { .. }
         | WebError::BadRedirect { .. }
         | WebError::TooManyRedirects(_)
@@ -241,6 +261,23 @@ fn judge_error(error: &WebError) -> SubmitResult {
             retry_after_ms: None,
         },
     }
+}
+
+/// Removes the queries from the addresses that an error names. A redirect may repeat the one of the delivery.
+fn hide_queries(mut error: WebError) -> WebError {
+    match &mut error {
+        WebError::Address { url, .. } => *url = site_of(url),
+        WebError::BadRedirect { location, .. } | WebError::DropsBody { location, .. } => {
+            *location = site_of(location);
+        }
+        WebError::Header { .. }
+        | WebError::Forbidden { .. }
+        | WebError::HostDenied { .. }
+        | WebError::TooManyRedirects(_)
+        | WebError::TimedOut(_)
+        | WebError::Connection(_) => {}
+    }
+    error
 }
 
 /// Reads the id that a receiver gave the delivery.

@@ -183,7 +183,7 @@ fn fetch_error(error: &WebError, url: &str) -> ToolError {
         WebError::BadRedirect { .. } | WebError::DropsBody { .. } => {
             tool_error(ToolErrorKind::InvalidRedirectLocation)
         }
-        WebError::TimedOut(_) | WebError::Connection(_) => {
+        WebError::Header { .. } | WebError::TimedOut(_) | WebError::Connection(_) => {
             tool_error(ToolErrorKind::NetworkFailed).retryable()
         }
     }

@@ -65,10 +65,10 @@ pub struct OutboxLane {
     /// Failed attempts since the last success, of any delivery. The next pause follows from it.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub failures: u32,
-    /// Time of the first failure since the last success. Absent while attempts succeed.
+    /// Time of the first failure since the last success. Absent while attempts succeed, and when nothing is pending.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing_since: Option<Timestamp>,
-    /// Error of the last attempt. Absent after a success.
+    /// Error of the last attempt, or the reason for which the last delivery was given up. Absent after a success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -94,6 +94,13 @@ impl OutboxLane {
             last_accepted_at: None,
             given_up: 0,
         }
+    }
+
+    /// Returns the time since which attempts fail that are repeated. `None` if nothing is pending; lanes of earlier
+    /// builds may have kept the time.
+    #[must_use]
+    pub fn retrying_since(&self) -> Option<Timestamp> {
+        self.failing_since.filter(|_| self.pending() > 0)
     }
 
     /// Returns the number of deliveries that have not ended.

@@ -1,38 +1,27 @@
-//! Delivery targets of the host, bindings to remote operators, and the messages that these bring.
+//! Delivery targets of the host.
 
-use super::{AdmittedMessage, ControlHandle, read_admission};
+use super::ControlHandle;
 use crate::error::Error;
 use crate::ports::{Destination, SubmitReport};
-use crate::request::Ingress;
 use crate::shell::engine_error;
-use holon_core::input::{LaneCommand, OperatorCommand};
-use holon_core::{Input, Rejection};
 use holon_domain::delivery::{
-    DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTarget, DeliveryTrigger, OutboxLane,
-    Submission,
+    DeliveryContent, DeliveryRecord, DeliveryTarget, DeliveryTrigger, Submission,
 };
-use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::visibility::Visibility;
-use holon_domain::{AgentId, BindingId, DeliveryId, TargetId};
+use holon_domain::{DeliveryId, TargetId};
 use holon_store::TargetAddition;
 
 /// Text of a trial.
 const TRIAL_TEXT: &str = "This is a trial of Holon's operator delivery. Nothing needs to be done.";
 
 impl ControlHandle {
-    /// Mints the id of a new binding.
-    #[must_use]
-    pub fn mint_binding_id(&self) -> BindingId {
-        let mut source = self.shell.ports.entropy.source();
-        BindingId::mint(source.as_mut())
-    }
-
     fn mint_target_id(&self) -> TargetId {
         let mut source = self.shell.ports.entropy.source();
         TargetId::mint(source.as_mut())
     }
 
-    /// Adds a delivery target. Its secret, if it has one, is stored first. Briefs that are written from now on go there.
+    /// Adds a delivery target. Its secret, if it has one, is stored first, under a name that no other target has.
+    /// Briefs that are written from now on go there.
     ///
     /// # Errors
     /// When the secret cannot be stored, or storage fails.
@@ -45,15 +34,25 @@ impl ControlHandle {
         if taken {
             return Ok(TargetAddition::NameTaken);
         }
-        target.id = Some(self.mint_target_id());
+        let id = self.mint_target_id();
+        let profile = DeliveryTarget::secret_profile(&target.name, Some(&id));
+        target.id = Some(id);
         if let Some(secret) = secret {
-            self.keep_secret(&DeliveryTarget::secret_profile(&target.name), secret)
-                .await?;
+            self.keep_secret(&profile, secret).await?;
         }
         let added = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
             ledger.add_delivery_target(&target)
         });
-        let addition = added.await.map_err(engine_error)?;
+        let added = added.await.map_err(engine_error);
+        // A commit that cannot be confirmed may have added the target.
+        let is_refused = match &added {
+            Ok(addition) => *addition != TargetAddition::Added,
+            Err(error) => !error.leaves_doubt(),
+        };
+        if is_refused && secret.is_some() {
+            self.forget_secret(&profile).await;
+        }
+        let addition = added?;
         self.reload_targets().await?;
         Ok(addition)
     }
@@ -66,13 +65,12 @@ impl ControlHandle {
     pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
         let removed = self.shell.remove_target(name.to_owned()).await?;
         self.reload_targets().await?;
-        if removed.is_some() {
-            let profile = DeliveryTarget::secret_profile(name);
-            if let Err(reason) = self.shell.ports.outbound.forget_secret(&profile).await {
-                tracing::warn!(name, reason, "the secret of a delivery target stays stored");
-            }
-        }
-        Ok(removed)
+        let Some((target_id, given_up)) = removed else {
+            return Ok(None);
+        };
+        let profile = DeliveryTarget::secret_profile(name, target_id.as_ref());
+        self.forget_secret(&profile).await;
+        Ok(Some(given_up))
     }
 
     /// Tries what waits for a target at once instead of after its pause. Returns the number of deliveries that wait;
@@ -139,93 +137,18 @@ impl ControlHandle {
         Ok(())
     }
 
-    async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), Error> {
+    async fn forget_secret(&self, profile: &str) {
+        if let Err(reason) = self.shell.ports.outbound.forget_secret(profile).await {
+            tracing::warn!(
+                profile,
+                reason,
+                "the secret of a delivery target stays stored"
+            );
+        }
+    }
+
+    pub(super) async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), Error> {
         let kept = self.shell.ports.outbound.keep_secret(profile, secret).await;
         kept.map_err(|reason| Error::SecretNotKept { reason })
-    }
-
-    /// Makes a binding to a remote operator, or replaces the one with the same id. Its secret is stored first.
-    ///
-    /// # Errors
-    /// When the secret cannot be stored, there is no such agent, it has too many bindings, or storage fails.
-    pub async fn bind_operator(
-        &self,
-        agent_id: &AgentId,
-        binding: OperatorTransportBinding,
-        secret: Option<&str>,
-    ) -> Result<(), Error> {
-        if let Some(secret) = secret {
-            let profile = OperatorTransportBinding::secret_profile(&binding.binding_id);
-            self.keep_secret(&profile, secret).await?;
-        }
-        let command = OperatorCommand::Bind(binding);
-        let input = Input::Operator(Box::new(command));
-        self.submit(agent_id, input).await.map(|_| ())
-    }
-
-    /// Revokes a binding at once and removes its secret. What waits for it is given up in the same commit.
-    ///
-    /// # Errors
-    /// When there is no such agent or binding, or storage fails.
-    pub async fn revoke_binding(
-        &self,
-        agent_id: &AgentId,
-        binding_id: BindingId,
-    ) -> Result<(), Error> {
-        let profile = OperatorTransportBinding::secret_profile(&binding_id);
-        let command = OperatorCommand::Revoke { binding_id };
-        let input = Input::Operator(Box::new(command));
-        self.submit(agent_id, input).await?;
-        if let Err(reason) = self.shell.ports.outbound.forget_secret(&profile).await {
-            tracing::warn!(%agent_id, reason, "the secret of a revoked binding stays stored");
-        }
-        Ok(())
-    }
-
-    /// Tries what waits for a binding at once instead of after its pause. Returns the number of deliveries that wait.
-    ///
-    /// # Errors
-    /// When there is no such agent or binding, or storage fails.
-    pub async fn retry_binding(
-        &self,
-        agent_id: &AgentId,
-        binding_id: BindingId,
-    ) -> Result<u64, Error> {
-        let route = DeliveryRoute::Binding {
-            binding_id: binding_id.clone(),
-        };
-        let input = Input::Lane {
-            route: route.clone(),
-            command: LaneCommand::RetryNow,
-        };
-        self.submit(agent_id, input).await?;
-        let agent = self.find(agent_id).await?;
-        let agent = agent.ok_or_else(|| Error::AgentNotFound {
-            agent_id: agent_id.clone(),
-        })?;
-        let mut bindings = agent.operator_bindings.iter();
-        if !bindings.any(|binding| binding.binding_id == binding_id) {
-            return Err(Rejection::NoSuchBinding.into());
-        }
-        Ok(agent.outbox.lane(&route).map_or(0, OutboxLane::pending))
-    }
-
-    /// Admits a message that a bound transport brings for its operator.
-    ///
-    /// # Errors
-    /// When the claim does not fit the binding, the agent admits nothing, or storage fails.
-    pub async fn admit_from_transport(
-        &self,
-        agent_id: &AgentId,
-        claim: TransportClaim,
-        mut ingress: Ingress,
-    ) -> Result<AdmittedMessage, Error> {
-        self.shell.conceal(agent_id, &mut ingress).await;
-        let input = Input::OperatorMessage {
-            claim: Box::new(claim),
-            ingress: Box::new(ingress),
-        };
-        let reply = self.submit(agent_id, input).await?;
-        read_admission(agent_id, reply)
     }
 }

@@ -4,14 +4,17 @@ use super::{Shell, TouchedAgents, engine_error};
 use crate::error::Error;
 use holon_core::Input;
 use holon_core::input::LaneCommand;
-use holon_domain::AgentId;
 use holon_domain::delivery::DeliveryRoute;
+use holon_domain::{AgentId, TargetId};
 use holon_store::{Ledger, WriteError, commit};
 
 impl Shell {
-    /// Removes a delivery target and gives up what waits for it. Returns the number of deliveries that were given up;
-    /// `None` if there is no target of this name.
-    pub(crate) async fn remove_target(&self, name: String) -> Result<Option<u64>, Error> {
+    /// Removes a delivery target and gives up what waits for it. Returns its id, which targets of older builds lack, and
+    /// the number of deliveries that were given up; `None` if there is no target of this name.
+    pub(crate) async fn remove_target(
+        &self,
+        name: String,
+    ) -> Result<Option<(Option<TargetId>, u64)>, Error> {
         let shell = self.clone();
         self.commit_lanes(move |ledger, touched| {
             let Some(route) = ledger.remove_delivery_target(&name)? else {
@@ -21,7 +24,11 @@ impl Shell {
             let before = ledger.waiting_deliveries(&route)?;
             shell.change_lanes(ledger, &route, &LaneCommand::End { reason }, touched)?;
             let left = ledger.waiting_deliveries(&route)?;
-            Ok(Some(before.saturating_sub(left)))
+            let target_id = match route {
+                DeliveryRoute::Target { target_id, .. } => target_id,
+                DeliveryRoute::Binding { .. } => None,
+            };
+            Ok(Some((target_id, before.saturating_sub(left))))
         })
         .await
     }

@@ -6,6 +6,7 @@
 
 use super::{Shell, engine_error};
 use crate::error::Error;
+use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::{AgentId, limits};
 use holon_store::{Removal, WriteError, commit};
 
@@ -17,6 +18,8 @@ const ASIDE_PER_BOOT: usize = 256;
 impl Shell {
     /// Removes the rows of an agent whose home is gone. Resumable: after a restart it begins again at the home.
     pub(super) async fn remove_rows(&self, agent_id: &AgentId) {
+        // An agent that is being removed makes no binding, so no secret follows.
+        self.forget_binding_secrets(agent_id, &[]).await;
         let mut pause_ms = limits::REMOVAL_PAUSE_MS;
         while let Err(error) = self.leave_tombstone(agent_id).await {
             if matches!(error, Error::ShuttingDown | Error::StoreLost { .. }) {
@@ -41,6 +44,15 @@ impl Shell {
             }
         }
         self.removed.send_modify(|count| *count += 1);
+    }
+
+    /// Removes the secrets of an agent's bindings except the kept ones. One that stays behind is used by no binding.
+    pub(crate) async fn forget_binding_secrets(&self, agent_id: &AgentId, kept: &[String]) {
+        let prefix = OperatorTransportBinding::secret_prefix(agent_id);
+        let outbound = &self.ports.outbound;
+        if let Err(reason) = outbound.forget_secrets(&prefix, kept).await {
+            tracing::warn!(%agent_id, reason, "unused secrets of bindings stay stored");
+        }
     }
 
     /// Notes the removal of an agent that callers know. The agent's own row is removed last, so a removal that begins

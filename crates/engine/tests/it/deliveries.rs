@@ -49,10 +49,8 @@ async fn an_answer_reaches_a_target_that_asks_for_results() {
     let (_, sent) = &attempts[0];
     assert_eq!(sent.text, "it is done");
     assert_eq!(sent.agent_id, agent("main"));
-    assert_eq!(
-        house.outbound.secret("delivery.phone").as_deref(),
-        Some("tok")
-    );
+    let secrets: Vec<String> = house.outbound.secrets().into_values().collect();
+    assert_eq!(secrets, ["tok"]);
     house.has_no_effects("main").await;
     briefs(&host, "main", 1).await;
     let targets = host.reads().delivery_targets().await.expect("targets");
@@ -146,7 +144,7 @@ async fn a_removed_target_gives_its_deliveries_up_and_the_outcome_of_the_turn_st
     let host = with_waiting_delivery(&house, "done").await;
     let removed = host.control().remove_delivery_target("phone").await;
     assert_eq!(removed.expect("is removed"), Some(1));
-    assert_eq!(house.outbound.secret("delivery.phone"), None);
+    assert!(house.outbound.secrets().is_empty());
     let record = house.record(&agent("main")).await.expect("an agent");
     let lane = &record.outbox.lanes[0];
     assert_eq!(
@@ -205,4 +203,30 @@ async fn a_delivery_that_waits_is_tried_at_once_when_the_operator_asks() {
     house.has_no_effects("main").await;
     let unknown = host.control().retry_delivery_target("nowhere").await;
     assert_eq!(unknown.expect("is looked for"), None);
+}
+
+#[tokio::test]
+async fn of_two_targets_of_one_name_the_one_that_is_added_has_its_own_secret() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let control = host.control();
+    // Both have found the name free when they store their secrets.
+    house.outbound.let_callers_meet(2);
+    let (one, two) = tokio::join!(
+        control.add_delivery_target(target("phone", true), Some("one")),
+        control.add_delivery_target(target("phone", true), Some("two")),
+    );
+    let winner = match (one.expect("is decided"), two.expect("is decided")) {
+        (TargetAddition::Added, TargetAddition::NameTaken) => "one",
+        (TargetAddition::NameTaken, TargetAddition::Added) => "two",
+        other => panic!("{other:?}"),
+    };
+    let added = host.reads().delivery_targets().await.expect("targets");
+    let [(added, _)] = added.as_slice() else {
+        panic!("{added:?}")
+    };
+    let profile = DeliveryTarget::secret_profile(&added.name, added.id.as_ref());
+    let secrets = house.outbound.secrets();
+    let expected = std::collections::BTreeMap::from([(profile, winner.to_owned())]);
+    assert_eq!(secrets, expected);
 }

@@ -9,6 +9,7 @@
 mod aborts;
 mod aside;
 mod aside_acts;
+mod bindings;
 mod clock;
 mod commands;
 mod commits;

@@ -73,6 +73,10 @@ async fn deliver(
         return Err(limits.count_guess(unknown_token(), state.control.elapsed()));
     };
     limits.count(trigger.id.as_str(), state.control.elapsed())?;
+    // The decision checks it too, and is not made for a delivery whose answer is kept.
+    if trigger.delivery_mode != mode {
+        return Err(Error::from(Rejection::TriggerModeMismatch).into());
+    }
     let delivery = read(mode, &trigger, params, request).await?;
     let agent_id = &trigger.target_agent_id;
     let delivered = state.control.deliver_callback(agent_id, delivery).await;

@@ -3,6 +3,7 @@
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::refusal::{Refusal, RequestFault};
+use crate::signature::check_secret;
 use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -22,9 +23,9 @@ use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority}
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportClaim,
 };
-use holon_domain::{AgentId, BindingId};
+use holon_domain::{AgentId, BindingId, Timestamp};
 use holon_engine::request::Ingress;
-use holon_engine::{LaneView, TargetAddition};
+use holon_engine::{BindingAddition, LaneView, TargetAddition};
 use serde_json::{Map, Value};
 
 /// Longest name of a target, in bytes. The name is part of the name of its secret.
@@ -59,6 +60,9 @@ pub(crate) async fn add_target(
     if (kind.auth() == TargetAuth::None) != secret.is_none() {
         return Err(RequestFault::DELIVERY_TARGET
             .refuse("a secret is needed exactly when auth is bearer or hmac"));
+    }
+    if let (TargetAuth::Hmac, Some(secret)) = (kind.auth(), &secret) {
+        check_secret(secret.trim(), RequestFault::DELIVERY_TARGET)?;
     }
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let name = request.name;
@@ -197,40 +201,68 @@ fn name_of(name: Result<Path<String>, PathRejection>) -> String {
     name.map_or_else(|_| String::new(), |Path(name)| name)
 }
 
-/// Derives the one state of a target from the lanes of all agents.
+/// Describes a target with its one state.
 fn view(target: DeliveryTarget, lanes: LaneView) -> DeliveryTargetView {
-    let mut view = DeliveryTargetView {
-        pending: lanes.pending,
-        delivered: lanes.has_accepted,
-        ..DeliveryTargetView::new(target)
-    };
     let sending = |lane: &OutboxLane| match lane.state {
         LaneState::Sending { since, .. } => since,
         LaneState::Idle | LaneState::Paused { .. } => None,
     };
     let begins = lanes.lanes.iter().filter_map(|(_, lane)| sending(lane));
-    view.sending_since = begins.min();
+    let sending_since = begins.min();
+    let (pending, delivered) = (lanes.pending, lanes.has_accepted);
+    let condition = condition(lanes);
+    DeliveryTargetView {
+        pending,
+        delivered,
+        sending_since,
+        state: condition.state,
+        failing_since: condition.since,
+        last_error: condition.error,
+        retry_at: condition.retry_at,
+        ..DeliveryTargetView::new(target)
+    }
+}
+
+/// The one state of a target or a binding.
+#[derive(Debug, PartialEq, Eq)]
+struct Condition {
+    state: TargetState,
+    /// Begin of the failure. Absent if there is none.
+    since: Option<Timestamp>,
+    error: Option<String>,
+    retry_at: Option<Timestamp>,
+}
+
+/// Derives the one state of a route from the lanes of its agents.
+fn condition(lanes: LaneView) -> Condition {
     let failing: Vec<&OutboxLane> = lanes
         .lanes
         .iter()
         .map(|(_, lane)| lane)
-        .filter(|lane| lane.failing_since.is_some())
+        .filter(|lane| lane.retrying_since().is_some())
         .collect();
     if !failing.is_empty() {
-        view.state = TargetState::Retrying;
-        view.failing_since = failing.iter().filter_map(|lane| lane.failing_since).min();
-        view.last_error = failing.iter().find_map(|lane| lane.last_error.clone());
         let until = |lane: &&OutboxLane| match lane.state {
             LaneState::Paused { until, .. } => Some(until),
             LaneState::Idle | LaneState::Sending { .. } => None,
         };
-        view.retry_at = failing.iter().filter_map(until).min();
-    } else if let Some(outcome) = lanes.given_up {
-        view.state = TargetState::Failed;
-        view.failing_since = Some(outcome.at);
-        view.last_error = outcome.error;
+        return Condition {
+            state: TargetState::Retrying,
+            since: failing.iter().filter_map(|it| it.retrying_since()).min(),
+            error: failing.iter().find_map(|lane| lane.last_error.clone()),
+            retry_at: failing.iter().filter_map(until).min(),
+        };
     }
-    view
+    let (state, since, error) = match lanes.given_up {
+        Some(outcome) => (TargetState::Failed, Some(outcome.at), outcome.error),
+        None => (TargetState::Ok, None, None),
+    };
+    Condition {
+        state,
+        since,
+        error,
+        retry_at: None,
+    }
 }
 
 /// `GET /agents/{id}/operator-bindings`: lists the bindings of an agent.
@@ -241,16 +273,15 @@ pub(crate) async fn bindings(
 ) -> Result<Json<OperatorBindingsResponse>, Refusal> {
     let bindings = state.reads.operator_bindings(&agent_id).await?;
     let now = state.reads.now();
-    let view = |(binding, lane): (OperatorTransportBinding, Option<OutboxLane>)| {
-        let lane = lane.as_ref();
+    let view = |(binding, lane): (OperatorTransportBinding, LaneView)| {
+        let pending = lane.pending;
+        let condition = condition(lane);
         OperatorBindingView {
-            pending: lane.map_or(0, OutboxLane::pending),
-            last_error: lane.and_then(|lane| lane.last_error.clone()),
-            failing_since: lane.and_then(|lane| lane.failing_since),
-            retry_at: lane.and_then(|lane| match lane.state {
-                LaneState::Paused { until, .. } => Some(until),
-                LaneState::Idle | LaneState::Sending { .. } => None,
-            }),
+            state: condition.state,
+            pending,
+            last_error: condition.error,
+            failing_since: condition.since,
+            retry_at: condition.retry_at,
             ..OperatorBindingView::new(agent_id.clone(), binding, now)
         }
     };
@@ -294,12 +325,19 @@ pub(crate) async fn bind(
         expires_at: request.expires_at,
         turn_results: request.turn_results,
         metadata: request.metadata,
+        secret_id: None,
     };
     let made = binding.clone();
-    state
+    let made = state
         .control
         .bind_operator(&agent_id, made, secret.as_deref())
         .await?;
+    match made {
+        BindingAddition::Made => {}
+        BindingAddition::NeedsSecret => {
+            return Err(RequestFault::OPERATOR_BINDING.refuse("delivery_auth needs a secret"));
+        }
+    }
     Ok(Json(OperatorBindingResponse {
         ok: true,
         binding: OperatorBindingView::new(agent_id.clone(), binding, now),
@@ -342,6 +380,12 @@ fn check_binding(
             return refuse(format!("{name} has 1 to {FIELD_BYTES} bytes"));
         }
     }
+    let key_id = request.delivery_auth.key_id.as_deref().unwrap_or_default();
+    if !key_id.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return refuse(
+            "key_id is sent in a header and has visible ASCII characters only".to_owned(),
+        );
+    }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let id = request.binding_id.as_deref().unwrap_or("x");
     if id.len() > 48 || !id.bytes().all(plain) {
@@ -350,10 +394,10 @@ fn check_binding(
     if !request.capabilities.text {
         return refuse("a transport must be able to show text".to_owned());
     }
-    let needs_secret = request.delivery_auth.kind != TargetAuth::None;
-    // A binding that is replaced may keep its secret.
-    if needs_secret && request.delivery_auth.secret.is_none() && request.binding_id.is_none() {
-        return refuse("delivery_auth needs a secret".to_owned());
+    if let (TargetAuth::Hmac, Some(secret)) =
+        (request.delivery_auth.kind, &request.delivery_auth.secret)
+    {
+        check_secret(secret.trim(), RequestFault::OPERATOR_BINDING)?;
     }
     check_url(&request.delivery_callback_url)
 }
@@ -447,4 +491,42 @@ pub(crate) async fn ingress(
         agent_id: admitted.agent_id,
         message_id: admitted.message_id,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::delivery::{DeliveryOutcome, DeliveryRoute, DeliveryStatus};
+
+    #[test]
+    fn a_route_fails_only_while_something_is_pending_and_has_failed_once_it_was_given_up() {
+        let binding_id = BindingId::from_stored("opb_1");
+        let lane = |newest| OutboxLane {
+            newest,
+            failing_since: Some(Timestamp::from_millis(1)),
+            last_error: Some("500".to_owned()),
+            ..OutboxLane::new(DeliveryRoute::Binding {
+                binding_id: binding_id.clone(),
+            })
+        };
+        let outcome = DeliveryOutcome {
+            status: DeliveryStatus::FailedToSubmit,
+            at: Timestamp::from_millis(2),
+            attempts: 1,
+            error: Some("400".to_owned()),
+            transport_delivery_id: None,
+        };
+        let shown = |newest, given_up: Option<&DeliveryOutcome>| {
+            let agent_id = AgentId::parse("main").expect("an id");
+            let shown = condition(LaneView {
+                lanes: vec![(agent_id, lane(newest))],
+                given_up: given_up.cloned(),
+                ..LaneView::default()
+            });
+            (shown.state, shown.since.map(Timestamp::as_millis))
+        };
+        assert_eq!(shown(0, None), (TargetState::Ok, None));
+        assert_eq!(shown(0, Some(&outcome)), (TargetState::Failed, Some(2)));
+        assert_eq!(shown(1, Some(&outcome)), (TargetState::Retrying, Some(1)));
+    }
 }

@@ -7,7 +7,7 @@ use crate::body::{BodyLimit, JsonBody, OptionalJson, read_within};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::gate::single_header;
 use crate::refusal::{Refusal, RequestFault};
-use crate::signature::{self, Signed, Unproven, key_of};
+use crate::signature::{self, Signed, Unproven, check_secret};
 use crate::state::{Act, ActState, ReadState};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
@@ -62,12 +62,17 @@ pub(crate) async fn deliver(
 ) -> Result<Json<AdmittedResponse>, Refusal> {
     let (agent_id, terms, secret) = find_receiver(&state, agent).await?;
     let limits = &state.host.deliveries;
-    limits.count(&format!("webhook {agent_id}"), state.control.elapsed())?;
     let headers = request.headers().clone();
     let delivery_id = delivery_id(&headers)?;
     let payload = read_within(request, WEBHOOK_BODY).await?;
     let proof = prove(&state, terms, secret.as_ref(), &headers, &payload)
         .map_err(|refusal| limits.count_guess(refusal, state.control.elapsed()))?;
+    // Only what is proven uses up the allowance of proven ones, or else anybody could shut out their sender.
+    let receiver = match proof.context {
+        AdmissionContext::SignedIntegration => format!("webhook {agent_id}"),
+        _ => format!("unsigned webhook {agent_id}"),
+    };
+    limits.count(&receiver, state.control.elapsed())?;
     let proof = with_id(proof, delivery_id.as_deref());
     let marks: Vec<(&str, &str)> = proof
         .marks
@@ -257,13 +262,7 @@ pub(crate) async fn set(
             let message = format!("a secret has 1 to {WEBHOOK_SECRET_BYTES} bytes");
             return Err(RequestFault::REQUEST.refuse(message));
         }
-        if key_of(secret.expose_secret()).is_none() {
-            let message = "a secret that begins with whsec_ goes on with base64 of a key";
-            return Err(RequestFault::REQUEST.refuse(message).hint(
-                "a right one looks like whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD; make one with: \
-                 echo whsec_$(openssl rand -base64 24)",
-            ));
-        }
+        check_secret(secret.expose_secret(), RequestFault::REQUEST)?;
     }
     // The agent is checked first: a secret is stored for an agent that exists.
     state

@@ -69,6 +69,11 @@ async fn a_target_that_cannot_work_is_refused_with_the_reason() {
         request[key] = value;
         request
     };
+    let signed = |secret: &str| {
+        let mut request = changed("auth", json!("hmac"));
+        request["secret"] = json!(secret);
+        request
+    };
     for request in [
         changed("url", json!("ftp://x/")),
         changed("url", json!("/relative")),
@@ -81,6 +86,8 @@ async fn a_target_that_cannot_work_is_refused_with_the_reason() {
         changed("secret", Value::Null),
         changed("kind", json!("command")),
         changed("command", json!(["true"])),
+        signed("whsec_"),
+        signed("whsec_ab-_ab-_"),
     ] {
         let refused = world.ask("POST", TARGETS, &request.to_string()).await;
         let expected = (400, "invalid_delivery_target".into());
@@ -174,12 +181,27 @@ async fn a_binding_that_cannot_work_is_refused_with_the_reason() {
         request[key] = value;
         request
     };
+    let with_auth = |key: &str, value: &str| {
+        let mut request = binding();
+        request["delivery_auth"][key] = json!(value);
+        request
+    };
     for request in [
         changed("target_agent_id", json!("dev")),
         changed("transport", json!(" ")),
         changed("capabilities", json!({"text": false})),
         changed("delivery_auth", json!({"kind": "bearer"})),
         changed("binding_id", json!("a/b")),
+        with_auth("key_id", "schl\u{fc}ssel"),
+        with_auth("key_id", "two words"),
+        with_auth("key_id", "line\n"),
+        with_auth("secret", "whsec_"),
+        with_auth("secret", "whsec_ab-_ab-_"),
+        {
+            let mut replacing = changed("delivery_auth", json!({"kind": "bearer"}));
+            replacing["binding_id"] = json!("nowhere");
+            replacing
+        },
     ] {
         let refused = world.ask("POST", BINDINGS, &request.to_string()).await;
         let expected = (400, "invalid_operator_binding".into());
@@ -246,4 +268,26 @@ async fn an_address_that_cannot_be_used_is_refused_with_an_example() {
         assert_eq!(refused.refusal(), expected, "{url}");
         assert!(refused.body.contains("https://ntfy.sh/my-topic"), "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_secret_that_is_no_key_is_refused_with_a_right_one_as_hint() {
+    let world = World::start().await;
+    let mut signed = target("phone");
+    signed["auth"] = json!("hmac");
+    signed["secret"] = json!("whsec_");
+    let mut bound = binding();
+    bound["delivery_auth"]["secret"] = json!("whsec_");
+    for (path, request) in [(TARGETS, &signed), (BINDINGS, &bound)] {
+        let refused = world.ask("POST", path, &request.to_string()).await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.body.contains("openssl rand -base64 24"), "{path}");
+    }
+    // Only a signature has a key; a token is sent as it is.
+    signed["auth"] = json!("bearer");
+    let added = world.ask("POST", TARGETS, &signed.to_string()).await;
+    assert_eq!(added.status, 200, "{added:?}");
+    bound["delivery_auth"]["secret"] = json!("whsec_AAAA");
+    let made = world.ask("POST", BINDINGS, &bound.to_string()).await;
+    assert_eq!(made.status, 200, "{made:?}");
 }

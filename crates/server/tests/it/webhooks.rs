@@ -6,7 +6,7 @@ use crate::world::{Reply, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holon_domain::hmac;
-use holon_domain::limits::WEBHOOK_BODY_BYTES;
+use holon_domain::limits::{DELIVERY_BURST, WEBHOOK_BODY_BYTES};
 use serde_json::{Value, json};
 
 const TARGET: &str = "/webhooks/generic/main";
@@ -270,4 +270,57 @@ async fn a_secret_that_was_left_behind_opens_no_other_agent_of_the_name() {
     set(&world, "hooked", json!({ "secret": SECRET })).await;
     let sent = post(&world, target, &signed_as_github(body, "d-3"), body).await;
     assert_eq!(sent.status, 200, "{sent:?}");
+}
+
+#[tokio::test]
+async fn senders_that_prove_nothing_do_not_shut_out_one_that_signs() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let wrong = "X-Hub-Signature-256: sha256=00\r\n";
+    for _ in 0..=DELIVERY_BURST {
+        let reply = post(&world, TARGET, wrong, b"{}").await;
+        assert!(matches!(reply.status, 401 | 429), "{reply:?}");
+    }
+    let signed = signed_as_github(b"{}", "d-1");
+    let reply = post(&world, TARGET, &signed, b"{}").await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    // Unsigned ones that are allowed have an allowance of their own.
+    set(&world, "main", json!({ "allow_unsigned": true })).await;
+    let mut statuses = Vec::new();
+    for _ in 0..=DELIVERY_BURST {
+        statuses.push(
+            post(&world, TARGET, "webhook-id: m\r\n", b"{}")
+                .await
+                .status,
+        );
+    }
+    assert_eq!(statuses.first(), Some(&200));
+    assert_eq!(statuses.last(), Some(&429));
+    let signed = signed_as_github(b"[]", "d-2");
+    let reply = post(&world, TARGET, &signed, b"[]").await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+}
+
+#[tokio::test]
+async fn an_archived_agent_refuses_a_webhook_and_a_private_one_is_unknown() {
+    let world = World::start().await;
+    let (target, body) = ("/webhooks/generic/hooked", b"{}".as_slice());
+    world.engine.create("hooked").await;
+    set(&world, "hooked", json!({ "secret": SECRET })).await;
+    let archived = world.ask("POST", "/control/agents/hooked/archive", "");
+    assert_eq!(archived.await.status, 200);
+    let reply = post(&world, target, &signed_as_github(body, "d-1"), body).await;
+    assert_eq!(reply.refusal(), (409, "agent_archived".into()));
+    assert_eq!(admitted(&world, "hooked").await.len(), 0);
+    // Its secret is stored, and it accepts unsigned ones too.
+    let both = json!({ "secret": SECRET, "allow_unsigned": true });
+    set(&world, "dev", both).await;
+    world.engine.hide("dev");
+    let target = "/webhooks/generic/dev";
+    let nobody = post(&world, "/webhooks/generic/nobody", "", body).await;
+    for headers in [signed_as_github(body, "d-1"), String::new()] {
+        let reply = post(&world, target, &headers, body).await;
+        assert_eq!(reply.refusal(), (404, "webhook_not_found".into()));
+        assert_eq!(reply.body, nobody.body);
+    }
 }

@@ -2,9 +2,11 @@
 
 use super::*;
 use holon_domain::delivery::{DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTrigger};
-use holon_domain::operator_transport::{BindingStatus, DeliveryAuth, TransportCapabilities};
+use holon_domain::operator_transport::{
+    BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities,
+};
 use holon_domain::visibility::Visibility;
-use holon_domain::{AgentId, BindingId, DeliveryId, Timestamp};
+use holon_domain::{AgentId, BindingId, DeliveryId, SecretId, TargetId, Timestamp};
 
 fn delivery() -> Submission {
     Submission {
@@ -68,6 +70,7 @@ fn binding() -> Destination {
         expires_at: None,
         turn_results: false,
         metadata: None,
+        secret_id: None,
     }))
 }
 
@@ -143,8 +146,66 @@ fn a_description_hides_query_and_secret() {
         site_of("https://x.example/a?token=s#f"),
         "https://x.example/a"
     );
-    let added = authentication(TargetAuth::Hmac, "whsec_c2VjcmV0", "dlv_1", 7, b"{}");
+    let signed = |secret| authentication(TargetAuth::Hmac, secret, "dlv_1", 7, b"{}");
+    let added = signed("whsec_c2VjcmV0").unwrap();
     assert!(added.iter().all(|(_, value)| !value.contains("whsec_")));
+    for no_key in ["whsec_", "whsec_ab-_ab-_"] {
+        assert_eq!(signed(no_key), None, "{no_key}");
+    }
+}
+
+#[test]
+fn an_error_tells_no_query_and_a_header_that_cannot_be_sent_is_tried_again() {
+    let url = || "https://x.example/a?token=canary".to_owned();
+    let reason = || "no host".to_owned();
+    let header = judge_error(WebError::Header {
+        name: "webhook-key-id".to_owned(),
+    });
+    assert!(matches!(header, SubmitResult::Retry { .. }), "{header:?}");
+    for error in [
+        WebError::Address {
+            url: url(),
+            reason: reason(),
+        },
+        WebError::BadRedirect {
+            status: 302,
+            location: url(),
+            reason: reason(),
+        },
+        WebError::DropsBody {
+            status: 301,
+            location: url(),
+        },
+    ] {
+        let judged = format!("{:?}", judge_error(error));
+        assert!(judged.contains("https://x.example/a"), "{judged}");
+        assert!(!judged.contains("canary"), "{judged}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_of_a_key_that_no_header_holds_shows_no_query_and_is_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Outbound::new(dir.path().to_owned());
+    let Destination::Binding(mut binding) = binding() else {
+        panic!("a binding")
+    };
+    binding.delivery_auth = DeliveryAuth {
+        kind: TargetAuth::None,
+        key_id: Some("line\n".to_owned()),
+    };
+    binding.delivery_callback_url = "http://127.0.0.1:9/cb?token=canary".to_owned();
+    let report = host
+        .submit(&Destination::Binding(binding), &delivery())
+        .await;
+    let SubmitResult::Retry { error, .. } = &report.result else {
+        panic!("{report:?}")
+    };
+    assert_eq!(
+        error,
+        "the header webhook-key-id has characters that cannot be sent"
+    );
+    assert!(!format!("{report:?}").contains("canary"), "{report:?}");
 }
 
 #[tokio::test]
@@ -242,4 +303,38 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
     );
     assert_eq!(asked(&[("retry-after", "soon")]), None);
     assert_eq!(asked(&[]), None);
+}
+
+#[tokio::test]
+async fn secrets_of_a_prefix_are_forgotten_except_the_kept_ones() {
+    let dir = tempfile::tempdir().unwrap();
+    let host = Outbound::new(dir.path().to_owned());
+    host.forget_secrets("binding:a:", &[]).await.unwrap();
+    for profile in ["binding:a:sec_1", "binding:a:sec_2", "binding:a.b:sec_3"] {
+        host.keep_secret(profile, "tok").await.unwrap();
+    }
+    let kept = ["binding:a:sec_2".to_owned()];
+    host.forget_secrets("binding:a:", &kept).await.unwrap();
+    let mut left = Vec::new();
+    for profile in ["binding:a:sec_1", "binding:a:sec_2", "binding:a.b:sec_3"] {
+        left.push(host.has_secret(profile).await.unwrap());
+    }
+    assert_eq!(left, [false, true, true]);
+}
+
+#[test]
+fn the_credential_store_takes_the_names_of_all_secrets() {
+    let id = TargetId::from_stored(format!("dtg_{}", "0".repeat(20)));
+    for name in ["phone", &"x".repeat(48)] {
+        let profile = DeliveryTarget::secret_profile(name, Some(&id));
+        assert_eq!(credentials::check_id(&profile), Ok(()), "{profile}");
+    }
+    let Destination::Binding(mut binding) = binding() else {
+        panic!("a binding")
+    };
+    binding.secret_id = Some(SecretId::from_stored(format!("sec_{}", "0".repeat(20))));
+    for name in ["ada", &"x".repeat(AgentId::MAX_LEN)] {
+        let profile = binding.secret_profile(&AgentId::parse(name).unwrap());
+        assert_eq!(credentials::check_id(&profile), Ok(()), "{profile}");
+    }
 }
