@@ -264,8 +264,9 @@ impl ControlHandle {
         &self,
         agent_id: &AgentId,
         task_id: TaskId,
-        ingress: Ingress,
+        mut ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
         let input = Input::FromCommand {
             task_id,
             ingress: Box::new(ingress),

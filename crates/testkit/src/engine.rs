@@ -33,7 +33,7 @@ pub struct TestEngine {
     clock: Arc<ManualClock>,
     /// Number of models set so far. Each is a new one, so that each change is an event.
     models_set: AtomicU64,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 /// Parses an agent name.
@@ -98,7 +98,7 @@ impl TestEngine {
             host: host.unwrap(),
             clock,
             models_set: AtomicU64::new(0),
-            _dir: dir,
+            dir,
         };
         for name in ["main", "dev"] {
             engine.create(name).await;
@@ -176,6 +176,17 @@ impl TestEngine {
     /// When there is no such agent.
     pub async fn newest(&self, name: &str) -> u64 {
         self.reads().status(&agent(name)).await.unwrap().newest_seq
+    }
+
+    /// Returns the bytes of the database and its journal, to look for what must not be stored.
+    ///
+    /// # Panics
+    /// When a file cannot be read.
+    #[must_use]
+    pub fn stored_bytes(&self) -> Vec<u8> {
+        let files = std::fs::read_dir(self.dir.path()).unwrap();
+        let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        bytes.flatten().collect()
     }
 
     /// Moves both clocks forward.

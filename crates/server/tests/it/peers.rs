@@ -4,7 +4,8 @@ use crate::world::World;
 use holon_domain::request_key::TokenScope;
 use holon_domain::{AgentId, TaskId};
 use holon_server::{Access, PeerCommand, route_access};
-use holon_testkit::engine::TestEngine;
+use holon_testkit::engine::{TestEngine, agent};
+use serde_json::json;
 
 async fn world() -> World {
     let peer = PeerCommand {
@@ -67,4 +68,27 @@ async fn a_command_reads_its_own_agent_and_enqueues_to_it_without_more_authority
         event["provenance"]["origin"]["subsystem"], "agent_command",
         "{event}"
     );
+}
+
+#[tokio::test]
+async fn a_token_in_the_message_of_a_command_is_neither_answered_nor_stored() {
+    let world = world().await;
+    let dev = agent("dev");
+    let triggers = world.engine.reads().triggers(&dev).await.unwrap();
+    let control = world.engine.control();
+    let revealed = control.reveal_trigger(&dev, &triggers[0].id).await;
+    let url = revealed.unwrap().1;
+    let token = url.rsplit('/').next().unwrap();
+    let body = json!({"text": format!("canary-command {url}"), "metadata": {"note": token}});
+    let sent = world
+        .ask("POST", "/agents/dev/enqueue", &body.to_string())
+        .await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let events = world.ask("GET", "/agents/dev/events?limit=500", "").await;
+    let stored = world.engine.stored_bytes();
+    let stored = String::from_utf8_lossy(&stored);
+    assert!(stored.contains("canary-command"));
+    for shown in [&sent.body, &events.body, stored.as_ref()] {
+        assert!(!shown.contains(token));
+    }
 }
