@@ -15,6 +15,7 @@ mod failure_record;
 mod files;
 mod fingerprint;
 mod host_files;
+mod in_force;
 pub mod keyring;
 pub mod lifecycle;
 mod log;
