@@ -3,6 +3,7 @@
 //! Only the ports are scripted (see `ports`): models answer at once, homes exist without directories, and the clock
 //! stands still until the test moves it.
 
+mod archives;
 mod ports;
 
 use crate::ports::{
