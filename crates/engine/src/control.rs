@@ -3,6 +3,7 @@
 mod archive;
 mod budget;
 mod delivery;
+mod once;
 mod skills;
 mod task;
 mod token;
@@ -10,7 +11,8 @@ mod trigger;
 mod work;
 mod workspace;
 
-pub use token::TokenMaking;
+pub(crate) use once::{Once, once};
+pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
 
 use crate::error::Error;

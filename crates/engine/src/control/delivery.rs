@@ -59,14 +59,18 @@ impl ControlHandle {
     }
 
     /// Removes a delivery target and its secret, and gives up what waits for it in the same commit. Returns the number of
-    /// deliveries that were given up; `None` if there is none of this name.
+    /// deliveries that were given up; `None` if there is none of this name. A repetition of a request that has removed one
+    /// removes nothing.
     ///
     /// # Errors
-    /// Fails if the database cannot be read or written.
+    /// When the key of the request was used for another request, or storage fails.
     pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
-        let removed = self.shell.remove_target(name.to_owned()).await?;
+        let key = self.request.clone();
+        let removed = self.shell.remove_target(name.to_owned(), key).await?;
+        let removed = removed.reply();
         self.reload_targets().await?;
-        if removed.is_some() {
+        // The secret of another target that has the name by now stays.
+        if removed.is_some() && self.delivery_target(name).await?.is_none() {
             let profile = DeliveryTarget::secret_profile(name);
             if let Err(reason) = self.shell.ports.outbound.forget_secret(&profile).await {
                 tracing::warn!(name, reason, "the secret of a delivery target stays stored");
