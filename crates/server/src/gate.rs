@@ -8,6 +8,7 @@ use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
+use crate::slots::Newcomer;
 use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
@@ -270,7 +271,16 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.gate.check(&request) {
+    let checked = guard.gate.check(&request);
+    let is_known = checked
+        .as_ref()
+        .is_ok_and(|caller| caller.scope().is_some());
+    let newcomer = request.extensions().get::<Arc<Newcomer>>();
+    if is_known && newcomer.is_some_and(|newcomer| !newcomer.admit()) {
+        // The connection lost its place and is being closed.
+        return std::future::pending().await;
+    }
+    match checked {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();
             request.extensions_mut().insert(Caller::Named(named));
