@@ -283,8 +283,9 @@ pub(crate) async fn guard(
     match checked {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();
+            let cut = Cut::of(request.method());
             request.extensions_mut().insert(Caller::Named(named));
-            end_when_revoked(revoked, next.run(request)).await
+            end_when_revoked(revoked, cut, next.run(request)).await
         }
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -294,14 +295,40 @@ pub(crate) async fn guard(
     }
 }
 
-/// Ends the response of a request, also one that streams, when the caller's token is revoked.
+/// Effect of a revocation on a request that is being served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// The request ends at once.
+    AtOnce,
+    /// The request is answered, because it changes something, and its caller must learn whether it has. It may be the
+    /// revocation itself.
+    Stream,
+}
+
+impl Cut {
+    fn of(method: &Method) -> Self {
+        match *method {
+            Method::GET | Method::HEAD => Self::AtOnce,
+            _ => Self::Stream,
+        }
+    }
+}
+
+/// Ends what a request shows when the caller's token is revoked: a look at once, and every response that streams.
 async fn end_when_revoked(
     revoked: CancellationToken,
+    cut: Cut,
     response: impl Future<Output = Response>,
 ) -> Response {
+    let cut_off = async {
+        match cut {
+            Cut::AtOnce => revoked.cancelled().await,
+            Cut::Stream => std::future::pending().await,
+        }
+    };
     let response = tokio::select! {
         biased;
-        () = revoked.cancelled() => {
+        () = cut_off => {
             let refusal = RequestFault::UNAUTHORIZED.refuse("the token was revoked");
             return refusal.into_response();
         }
