@@ -12,7 +12,7 @@ use crate::slots::Newcomer;
 use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
@@ -141,12 +141,15 @@ pub(crate) async fn check_access(
 /// Refuses every request of an agent's command but a look at its own agent and a message to it, as far as the rights to
 /// prompt allow them.
 fn check_own(command: &PeerCommand, needed: TokenScope, request: &Request) -> Result<(), Refusal> {
-    let own = request.uri().path().strip_prefix("/agents/");
-    let own = own.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
-    let is_own = |id: &str| id == command.agent_id.as_str();
-    let is_of_own = match (own, request.method()) {
-        (Some((id, _)), &Method::GET | &Method::HEAD) => is_own(id),
-        (Some((id, "enqueue")), &Method::POST) => is_own(id),
+    // The route says that the segment is the name of an agent: an agent may be named like a segment of another route.
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.and_then(|route| route.as_str().strip_prefix("/agents/{id}/"));
+    let id = request.uri().path().strip_prefix("/agents/");
+    let id = id.and_then(|rest| rest.split('/').next());
+    let is_own = id == Some(command.agent_id.as_str());
+    let is_of_own = match (route, request.method()) {
+        (Some(_), &Method::GET | &Method::HEAD) => is_own,
+        (Some("enqueue"), &Method::POST) => is_own,
         (Some(_), _) | (None, _) => false,
     };
     if is_of_own && needed <= TokenScope::Prompt {

@@ -8,11 +8,16 @@ use holon_testkit::engine::{TestEngine, agent};
 use serde_json::json;
 
 async fn world() -> World {
+    world_of("dev", TestEngine::start().await).await
+}
+
+/// A server for which every caller on the socket is a command of this agent.
+async fn world_of(name: &str, engine: TestEngine) -> World {
     let peer = PeerCommand {
-        agent_id: AgentId::parse("dev").unwrap(),
+        agent_id: AgentId::parse(name).unwrap(),
         task_id: TaskId::from_stored("task_1"),
     };
-    World::start_for(TestEngine::start().await, Some(peer)).await
+    World::start_for(engine, Some(peer)).await
 }
 
 #[tokio::test]
@@ -90,5 +95,20 @@ async fn a_token_in_the_message_of_a_command_is_neither_answered_nor_stored() {
     assert!(stored.contains("canary-command"));
     for shown in [&sent.body, &events.body, stored.as_ref()] {
         assert!(!shown.contains(token));
+    }
+}
+
+#[tokio::test]
+async fn a_name_like_that_of_a_route_opens_no_other_route() {
+    for name in ["list", "deleted"] {
+        let engine = TestEngine::start().await;
+        engine.create(name).await;
+        let world = world_of(name, engine).await;
+        let refused = world.ask("GET", &format!("/agents/{name}"), "").await;
+        assert_eq!(refused.refusal(), (403, "agent_command".into()), "{name}");
+        let own = world
+            .ask("GET", &format!("/agents/{name}/status"), "")
+            .await;
+        assert_eq!(own.status, 200, "{own:?}");
     }
 }
