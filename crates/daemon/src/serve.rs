@@ -18,6 +18,7 @@ use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::socket_keeper::SocketKeeper;
 use crate::socket_place::ShortDirs;
+use crate::token_mark::token_mark;
 use crate::{compose, no_space, open};
 use holon_config::{Access, HostOptions, ServiceEnv, Settings};
 use holon_domain::AgentId;
@@ -196,7 +197,7 @@ async fn report_to_manager(
     manager.keep_alive().await
 }
 
-/// Returns the record of this process. Its time is set when it is written.
+/// Returns the record of this process. Its time is set when it is written. The home has its key by now.
 fn record(
     settings: &Settings,
     start: &HostStart,
@@ -213,6 +214,10 @@ fn record(
         started_at: wall_clock(),
         process_started: holon_store::start_time(pid),
         config_fingerprint: Some(fingerprint(settings, &start.options, &start.access)),
+        token_mark: start
+            .token
+            .as_ref()
+            .and_then(|token| token_mark(home.root(), token)),
         options: start.options.clone(),
         advertise_url: start.access.advertise_url.clone(),
         log_path: start.log_path.clone(),
