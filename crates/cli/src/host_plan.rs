@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{path, settings};
 use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenOption};
+use holon_daemon::lifecycle::WantedHost;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -55,9 +56,14 @@ impl HostPlan {
         &self.settings.home.value
     }
 
-    /// Fingerprint of the effective configuration.
-    pub(crate) fn fingerprint(&self) -> String {
-        holon_daemon::fingerprint(&self.settings, &self.options, &self.access)
+    /// What a running host must be to be taken for this one. The mark of a token needs the key of the home, which the
+    /// first host makes, so this is asked for at each look.
+    pub(crate) fn wanted(&self) -> WantedHost {
+        let mark = |token| holon_daemon::token_mark(self.home(), token).unwrap_or_default();
+        WantedHost {
+            fingerprint: holon_daemon::fingerprint(&self.settings, &self.options, &self.access),
+            token_mark: self.token.as_ref().map(mark),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use holon_store::{Db, Home};
 use holon_workspace::{
     ClaimFolders, Fetcher, Git, GitHost, ManagedWorktrees, TemplateStore, WorkspaceSelection,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Builds the host of an opened home. The host is not up yet.
@@ -73,7 +73,7 @@ fn value_of(setting: &Option<Sourced<u64>>) -> Option<u64> {
 /// Loads or creates the key from which the tokens of capability URLs are derived. Without one the host runs, and no
 /// delivery is accepted until the next start.
 fn capability_key(home: &Home) -> CapabilityKey {
-    match Token::load_or_create(&home.state_path().join(CAPABILITY_KEY)) {
+    match Token::load_or_create(&capability_key_path(home.root())) {
         Ok(token) => CapabilityKey::new(token.expose()),
         Err(error) => {
             tracing::error!(%error, "the key of capability URLs cannot be used, so none of them works");
@@ -106,8 +106,10 @@ pub(crate) async fn check_default_model(settings: &Settings, models: &Models) ->
     }
 }
 
-/// File of the key of capability URLs, among the host's state.
-const CAPABILITY_KEY: &str = "capability.key";
+/// Returns the file of the key of capability URLs, among the state of a home.
+pub(crate) fn capability_key_path(home: &Path) -> PathBuf {
+    home.join("state").join("capability.key")
+}
 
 /// Directory of the execution roots that the runtime makes, in the host's home.
 const EXECUTION_ROOTS: &str = "execution-roots";

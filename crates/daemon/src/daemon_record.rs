@@ -8,6 +8,7 @@ use holon_domain::Timestamp;
 use holon_store::{Home, HomeOwner};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Largest record that is read; a real one has less than a tenth of this.
 const MAX_BYTES: u64 = 64 << 10;
@@ -26,6 +27,9 @@ pub struct DaemonRecord {
     pub process_started: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_fingerprint: Option<String>,
+    /// Mark of the token that the host was started with; see [`crate::token_mark`]. Absent if it uses the home's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_mark: Option<String>,
     /// Options of the start, without secrets.
     #[serde(default)]
     pub options: HostOptions,
@@ -68,8 +72,8 @@ impl DaemonRecord {
     }
 
     /// Writes the record atomically.
-    pub(crate) fn write(&self, home: &Home) -> Result<(), Error> {
-        let path = Self::path(&home.run_dir());
+    fn write(&self, run_dir: &Path) -> Result<(), Error> {
+        let path = Self::path(run_dir);
         let text = serde_json::to_vec_pretty(self).map_err(|error| Error::File {
             path: path.clone(),
             source: error.into(),
@@ -80,6 +84,68 @@ impl DaemonRecord {
     /// Removes the record from a home.
     pub(crate) fn remove(home: &Home) {
         files::remove_quietly(&Self::path(&home.run_dir()));
+    }
+}
+
+/// The record of this process. It is written once the host is up, and again whenever its configuration changes.
+#[derive(Debug)]
+pub(crate) struct OwnRecord {
+    run_dir: PathBuf,
+    state: Mutex<RecordState>,
+}
+
+#[derive(Debug)]
+struct RecordState {
+    record: DaemonRecord,
+    /// True once it is in the run directory.
+    written: bool,
+}
+
+impl OwnRecord {
+    /// Takes a record that is not written yet.
+    pub(crate) const fn new(run_dir: PathBuf, record: DaemonRecord) -> Self {
+        let state = RecordState {
+            record,
+            written: false,
+        };
+        Self {
+            run_dir,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RecordState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the record as it is now.
+    pub(crate) fn now(&self) -> DaemonRecord {
+        self.lock().record.clone()
+    }
+
+    /// Writes the record of a host that has been ready since this time.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub(crate) fn announce(&self, ready_at: Timestamp) -> Result<(), Error> {
+        let mut state = self.lock();
+        state.record.started_at = ready_at;
+        state.record.write(&self.run_dir)?;
+        state.written = true;
+        Ok(())
+    }
+
+    /// Replaces the fingerprint, in the file too if there is one.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be written.
+    pub(crate) fn set_fingerprint(&self, fingerprint: String) -> Result<(), Error> {
+        let mut state = self.lock();
+        state.record.config_fingerprint = Some(fingerprint);
+        if state.written {
+            state.record.write(&self.run_dir)?;
+        }
+        Ok(())
     }
 }
 

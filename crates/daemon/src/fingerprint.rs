@@ -1,7 +1,8 @@
 //! The fingerprint of a host's effective configuration, by which a start recognises a running host as its own.
 //!
 //! It depends on the values that hold, not on the place they come from, the directory of the caller, or any secret. A
-//! model that was chosen because a credential for it was found does not count: it follows the caller's credentials.
+//! model that was chosen because a credential for it was found does not count: it follows the caller's credentials. The
+//! token itself has a mark of its own in the record.
 
 use holon_config::{Access, HostOptions, Settings, Source, TokenOption};
 use sha2::{Digest as _, Sha256};

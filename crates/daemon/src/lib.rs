@@ -15,6 +15,7 @@ mod failure_record;
 mod files;
 mod fingerprint;
 mod host_files;
+mod in_force;
 pub mod keyring;
 pub mod lifecycle;
 mod log;
@@ -36,6 +37,7 @@ mod socket_keeper;
 mod socket_place;
 mod survey;
 pub mod templates;
+mod token_mark;
 
 pub use background::{detach, release_stdin, release_stdout};
 pub use daemon_record::DaemonRecord;
@@ -57,6 +59,7 @@ pub use serve::{HostStart, serve};
 pub use setup::SettingsReader;
 pub use socket_place::{home_tag, socket_path};
 pub use survey::{learned_limits, survey};
+pub use token_mark::token_mark;
 
 pub use holon_store::{
     Home, HomeError, HomeOwner, HomeState, LearnedModel, home_owner, is_home_denied, owner_pid,

@@ -9,7 +9,8 @@ mod lock;
 mod owner_process;
 
 pub use decide::{
-    Health, StartDecision, StartRefusal, StopDecision, decide_start, decide_stop, health,
+    Health, StartDecision, StartRefusal, StopDecision, WantedHost, decide_start, decide_stop,
+    health,
 };
 pub(crate) use found::socket_at;
 pub use found::{ControlAnswer, Found, SocketFound, clean_stale, look};

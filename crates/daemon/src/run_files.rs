@@ -2,11 +2,12 @@
 //!
 //! On a full disk a host answers without them. The files that could not be written are retried.
 
-use crate::daemon_record::DaemonRecord;
+use crate::daemon_record::OwnRecord;
 use crate::error::Error;
 use crate::port::wall_clock;
 use holon_config::Token;
 use holon_store::Home;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Interval of the retries.
@@ -19,7 +20,7 @@ pub(crate) struct PendingFiles<'a> {
     /// The token, as long as it is in memory only.
     token: Option<Token>,
     /// The host record, as long as it is not written.
-    record: Option<DaemonRecord>,
+    record: Option<Arc<OwnRecord>>,
 }
 
 /// Loads or creates the token of a home. If there is no space for a new one, it is in memory only and is also
@@ -41,7 +42,7 @@ pub(crate) fn token(home: &Home) -> Result<(Token, Option<Token>), Error> {
 
 impl<'a> PendingFiles<'a> {
     /// Creates the list of pending files. The host record is always pending until the host is up.
-    pub(crate) const fn new(home: &'a Home, record: DaemonRecord, token: Option<Token>) -> Self {
+    pub(crate) const fn new(home: &'a Home, record: Arc<OwnRecord>, token: Option<Token>) -> Self {
         Self {
             home,
             token,
@@ -54,11 +55,10 @@ impl<'a> PendingFiles<'a> {
     /// # Errors
     /// Fails if a file cannot be written for another reason.
     pub(crate) fn write(&mut self) -> Result<(), Error> {
-        if let Some(record) = &mut self.record {
-            record.started_at = wall_clock();
-            if is_written(record.write(self.home), "run/daemon.json")? {
-                self.record = None;
-            }
+        if let Some(record) = &self.record
+            && is_written(record.announce(wall_clock()), "run/daemon.json")?
+        {
+            self.record = None;
         }
         if let Some(token) = &self.token {
             let saved = token.save(&self.home.token_path()).map_err(Error::from);

@@ -4,12 +4,13 @@
 //! bound, and the host is announced only when it answers. On a full disk the host starts as far as it can and
 //! continues when there is space. A lost store ends it at once.
 
-use crate::daemon_record::DaemonRecord;
+use crate::daemon_record::{DaemonRecord, OwnRecord};
 use crate::endpoint::{self, BoundListeners, Endpoints};
 use crate::error::Error;
 use crate::failure_record::FailureFiles;
 use crate::fingerprint::fingerprint;
 use crate::host_files::HostFiles;
+use crate::in_force::SettingsInForce;
 use crate::notify::{self, ServiceManager};
 use crate::port::{ReloadableAdapters, ShimPeers, wall_clock};
 use crate::run_files::{self, PendingFiles};
@@ -17,6 +18,7 @@ use crate::setup::{HostSetup, SettingsReader};
 use crate::signal::{EndSignals, Hangup, Hangups};
 use crate::socket_keeper::SocketKeeper;
 use crate::socket_place::ShortDirs;
+use crate::token_mark::token_mark;
 use crate::{compose, no_space, open};
 use holon_config::{Access, HostOptions, ServiceEnv, Settings};
 use holon_domain::AgentId;
@@ -122,7 +124,13 @@ async fn serve_home(
     let host = compose::open(settings, &live, &home, db, Scope::All, callback_base)?;
     let host = Arc::new(host);
     let shutdown = CancellationToken::new();
-    let setup = HostSetup::new(settings.clone(), reread, Arc::clone(&host), live);
+    let record = OwnRecord::new(
+        home.run_dir(),
+        record(settings, start, &home, &bound.endpoints),
+    );
+    let record = Arc::new(record);
+    let in_force = SettingsInForce::new(settings.clone(), start, Arc::clone(&record));
+    let setup = HostSetup::new(in_force, reread, Arc::clone(&host), live);
     let setup = Arc::new(setup);
     let endpoints = bound.endpoints.clone();
     let (later, unix_later) = mpsc::channel(1);
@@ -136,8 +144,6 @@ async fn serve_home(
     };
     let server = holon_server::serve(config, doors(home.root(), &host, &setup), shutdown.clone());
     let (up, is_up) = watch::channel(false);
-    let record = record(settings, start, &home, &endpoints);
-    setup.set_facts(&record);
     let pending = PendingFiles::new(&home, record, unsaved);
     let coming_up = async {
         seed_templates(settings).await;
@@ -191,7 +197,7 @@ async fn report_to_manager(
     manager.keep_alive().await
 }
 
-/// Returns the record of this process. Its time is set when it is written.
+/// Returns the record of this process. Its time is set when it is written. The home has its key by now.
 fn record(
     settings: &Settings,
     start: &HostStart,
@@ -208,6 +214,10 @@ fn record(
         started_at: wall_clock(),
         process_started: holon_store::start_time(pid),
         config_fingerprint: Some(fingerprint(settings, &start.options, &start.access)),
+        token_mark: start
+            .token
+            .as_ref()
+            .and_then(|token| token_mark(home.root(), token)),
         options: start.options.clone(),
         advertise_url: start.access.advertise_url.clone(),
         log_path: start.log_path.clone(),

@@ -3,7 +3,7 @@
 //! A reload is atomic: new settings are used only if all of them could be read and bound. Settings that need a
 //! restart are used by the next start.
 
-use crate::daemon_record::DaemonRecord;
+use crate::in_force::{Reread, SettingsInForce};
 use crate::port::{ProviderBinding, ReloadableAdapters, limits, wall_clock};
 use async_trait::async_trait;
 use holon_api::{
@@ -24,41 +24,22 @@ use holon_server::HostFacts;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::Arc;
 use tokio::sync::Mutex;
 
 /// Reads the settings again as this process read them at its start: with the same flags and environment.
 pub type SettingsReader = Arc<dyn Fn() -> Result<Settings, String> + Send + Sync>;
 
-/// Settings that need a restart.
-const NEEDS_RESTART: [&str; 13] = [
-    "agent.default_id",
-    "budgets.agent_day_tokens",
-    "budgets.host_day_tokens",
-    "budgets.time_zone",
-    "delegation.max_depth",
-    "github.base_url",
-    "serve.http_addr",
-    "retention.event_budget_bytes",
-    "runtime.default_tool_output_tokens",
-    "runtime.max_tool_output_tokens",
-    "runtime.work_item_stale_reminder_rounds",
-    "runtime.work_item_stale_reminder_cooldown_rounds",
-    "runtime.work_item_stale_reminder_max_tokens",
-];
-
 /// The setup of a running host, as the server exposes it.
 pub(crate) struct HostSetup {
-    settings: RwLock<Arc<Settings>>,
+    settings: Arc<SettingsInForce>,
     reread: SettingsReader,
     host: Arc<Host>,
     live: ReloadableAdapters,
     /// Held during a reload, so that reloads do not overlap.
     reloading: Mutex<()>,
-    /// Facts that the start fixes. Absent until the endpoints are bound.
-    facts: OnceLock<HostFacts>,
 }
 
 /// Returns the chain of models that agents use.
@@ -105,52 +86,25 @@ fn local_providers(settings: &Settings) -> Vec<String> {
         .collect()
 }
 
-/// Returns the keys whose value has changed: those in use at once, and those that need a restart.
-fn changes(before: &Settings, now: &Settings) -> (Vec<String>, Vec<String>) {
-    let values = |settings: &Settings| -> BTreeMap<String, Option<String>> {
-        let all = settings.effective().into_iter();
-        all.map(|setting| (setting.key, setting.value)).collect()
-    };
-    let (before, now) = (values(before), values(now));
-    let keys: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-    let changed = keys
-        .into_iter()
-        .filter(|key| before.get(*key) != now.get(*key))
-        .cloned();
-    changed.partition(|key| !NEEDS_RESTART.contains(&key.as_str()))
-}
-
 impl HostSetup {
     /// Creates the setup of a host that runs with these settings.
     pub(crate) fn new(
-        settings: Settings,
+        settings: SettingsInForce,
         reread: SettingsReader,
         host: Arc<Host>,
         live: ReloadableAdapters,
     ) -> Self {
         Self {
-            settings: RwLock::new(Arc::new(settings)),
+            settings: Arc::new(settings),
             reread,
             host,
             live,
             reloading: Mutex::new(()),
-            facts: OnceLock::new(),
         }
     }
 
-    /// Sets the facts that the start of the host fixes. They are set once.
-    pub(crate) fn set_facts(&self, record: &DaemonRecord) {
-        let facts = HostFacts {
-            socket_path: Some(record.socket_path.display().to_string()),
-            started_at: Some(record.started_at),
-            config_fingerprint: record.config_fingerprint.clone(),
-            runtime: None,
-        };
-        self.facts.get_or_init(|| facts);
-    }
-
     fn settings(&self) -> Arc<Settings> {
-        Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
+        self.settings.now()
     }
 
     /// Reads the settings again and uses them, all or none.
@@ -159,26 +113,31 @@ impl HostSetup {
     /// Returns the reason they cannot be used; the old ones stay.
     pub(crate) async fn reload(&self) -> Result<ReloadResponse, String> {
         let _one = self.reloading.lock().await;
-        let reread = Arc::clone(&self.reread);
+        let (reread, settings) = (Arc::clone(&self.reread), Arc::clone(&self.settings));
         let secrets = self.live.models.secrets().clone();
         // It reads files, so it runs off the async threads.
         let read = tokio::task::spawn_blocking(move || {
-            let settings = reread()?;
-            let bound = ProviderBinding::new(&settings, limits(&settings), secrets);
-            Ok((settings, bound.map_err(|error| error.to_string())?))
+            let reread = settings.judge(reread()?);
+            let bound = ProviderBinding::new(&reread.settings, limits(&reread.settings), secrets);
+            Ok((reread, bound.map_err(|error| error.to_string())?))
         });
         let read = read.await.unwrap_or_else(|ended| Err(ended.to_string()));
-        let (settings, bound) = read.inspect_err(|reason| {
+        let (reread, bound) = read.inspect_err(|reason| {
             tracing::warn!(%reason, "settings were read again and cannot be used; the old ones stay");
         })?;
-        let (changed, restart_needed) = changes(&self.settings(), &settings);
+        let Reread {
+            settings,
+            changed,
+            restart_needed,
+        } = reread;
         let now = chain(&settings);
         self.live.swap(&settings, bound);
         self.host.set_models(now.clone());
-        *self
-            .settings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
+        let in_force = Arc::clone(&self.settings);
+        let taken = tokio::task::spawn_blocking(move || in_force.take_over(settings));
+        if let Err(ended) = taken.await {
+            tracing::error!(%ended, "the settings in force were not noted");
+        }
         tracing::info!(?changed, ?restart_needed, "settings were read again");
         Ok(ReloadResponse {
             ok: true,
@@ -354,9 +313,12 @@ impl holon_server::SetupReader for HostSetup {
     async fn facts(&self) -> HostFacts {
         let settings = self.settings();
         let looked = tokio::task::spawn_blocking(move || surface(&settings, &Env::from_process()));
+        let record = self.settings.record();
         HostFacts {
+            socket_path: Some(record.socket_path.display().to_string()),
+            started_at: Some(record.started_at),
+            config_fingerprint: record.config_fingerprint,
             runtime: looked.await.ok(),
-            ..self.facts.get().cloned().unwrap_or_default()
         }
     }
 }
@@ -438,26 +400,6 @@ mod tests {
             rows.iter()
                 .any(|row| !row.available && row.next_step.is_some())
         );
-    }
-
-    #[test]
-    fn a_change_counts_at_once_or_from_the_next_start_on() {
-        let before = settings("[model]\ndefault = \"a/1\"\n");
-        let now = settings(
-            "[model]\ndefault = \"b/1\"\n[serve]\nhttp_addr = \"127.0.0.1:1\"\n\
-             [providers.work]\ntransport = \"openai_responses\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
-        );
-        let (changed, restart_needed) = changes(&before, &now);
-        assert_eq!(
-            changed,
-            [
-                "model.default",
-                "providers.work.base_url",
-                "providers.work.transport"
-            ]
-        );
-        assert_eq!(restart_needed, ["serve.http_addr"]);
-        assert_eq!(changes(&now, &now), (Vec::new(), Vec::new()));
     }
 
     #[test]

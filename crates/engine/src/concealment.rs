@@ -3,9 +3,10 @@
 
 use crate::request::Wake;
 use holon_core::Ingress;
+use holon_core::input::WorkCommand;
 use holon_domain::block::Block;
 use holon_domain::consequence::Consequence;
-use holon_domain::intent::ExecCommand;
+use holon_domain::intent::{BlockerChange, ExecCommand, NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::message::{Body, Origin};
 use holon_domain::model::{ConversationItem, ModelReply, ModelRequest, ReplyBlock};
 use holon_domain::task::{NewCommandTask, TaskReport};
@@ -165,6 +166,44 @@ impl Texts for Wake {
             &mut self.causation_id,
         ];
         names.into_iter().flatten().for_each(change);
+    }
+}
+
+impl Texts for WorkCommand {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Create(new) => new.each_text(change),
+            Self::Update { change: item, .. } => item.each_text(change),
+            // A schedule that holds anything but slots is refused, so only the summary is free text.
+            Self::CreateTimer(NewTimer { summary, .. })
+            | Self::CreateTimerAfter { summary, .. } => {
+                summary.iter_mut().for_each(change);
+            }
+            Self::Complete { .. }
+            | Self::Resume { .. }
+            | Self::CancelWait { .. }
+            | Self::CancelTimer { .. } => {}
+        }
+    }
+}
+
+impl Texts for NewWorkItem {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.objective);
+        let todos = self.todo_list.iter_mut();
+        todos.for_each(|todo| change(&mut todo.text));
+    }
+}
+
+impl Texts for WorkItemChange {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.objective.iter_mut().for_each(&mut *change);
+        let todos = self.todo_list.iter_mut().flatten();
+        todos.for_each(|todo| change(&mut todo.text));
+        match &mut self.blocker {
+            Some(BlockerChange::Set { text, .. }) => change(text),
+            Some(BlockerChange::Clear) | None => {}
+        }
     }
 }
 

@@ -4,6 +4,7 @@ mod archive;
 mod binding;
 mod budget;
 mod delivery;
+mod once;
 mod skills;
 mod task;
 mod token;
@@ -12,7 +13,8 @@ mod work;
 mod workspace;
 
 pub use binding::BindingAddition;
-pub use token::TokenMaking;
+pub(crate) use once::{Once, once};
+pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
 
 use crate::error::Error;
@@ -269,8 +271,9 @@ impl ControlHandle {
         &self,
         agent_id: &AgentId,
         task_id: TaskId,
-        ingress: Ingress,
+        mut ingress: Ingress,
     ) -> Result<AdmittedMessage, Error> {
+        self.shell.conceal(agent_id, &mut ingress).await;
         let input = Input::FromCommand {
             task_id,
             ingress: Box::new(ingress),

@@ -32,7 +32,7 @@ pub mod work_answer;
 
 pub use conditions::SharedConditions;
 pub use conduct::{Conduct, Scope};
-pub use control::{BindingAddition, ControlHandle, TokenMaking, WebhookTerms};
+pub use control::{BindingAddition, ControlHandle, TokenMaking, TokenRemoval, WebhookTerms};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;

@@ -8,10 +8,11 @@ use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
+use crate::slots::Newcomer;
 use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
 use axum::body::{Body, HttpBody as _};
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
@@ -140,12 +141,15 @@ pub(crate) async fn check_access(
 /// Refuses every request of an agent's command but a look at its own agent and a message to it, as far as the rights to
 /// prompt allow them.
 fn check_own(command: &PeerCommand, needed: TokenScope, request: &Request) -> Result<(), Refusal> {
-    let own = request.uri().path().strip_prefix("/agents/");
-    let own = own.map(|rest| rest.split_once('/').unwrap_or((rest, "")));
-    let is_own = |id: &str| id == command.agent_id.as_str();
-    let is_of_own = match (own, request.method()) {
-        (Some((id, _)), &Method::GET | &Method::HEAD) => is_own(id),
-        (Some((id, "enqueue")), &Method::POST) => is_own(id),
+    // The route says that the segment is the name of an agent: an agent may be named like a segment of another route.
+    let route = request.extensions().get::<MatchedPath>();
+    let route = route.and_then(|route| route.as_str().strip_prefix("/agents/{id}/"));
+    let id = request.uri().path().strip_prefix("/agents/");
+    let id = id.and_then(|rest| rest.split('/').next());
+    let is_own = id == Some(command.agent_id.as_str());
+    let is_of_own = match (route, request.method()) {
+        (Some(_), &Method::GET | &Method::HEAD) => is_own,
+        (Some("enqueue"), &Method::POST) => is_own,
         (Some(_), _) | (None, _) => false,
     };
     if is_of_own && needed <= TokenScope::Prompt {
@@ -270,11 +274,21 @@ pub(crate) async fn guard(
     mut request: Request,
     next: Next,
 ) -> Response {
-    match guard.gate.check(&request) {
+    let checked = guard.gate.check(&request);
+    let is_known = checked
+        .as_ref()
+        .is_ok_and(|caller| caller.scope().is_some());
+    let newcomer = request.extensions().get::<Arc<Newcomer>>();
+    if is_known && newcomer.is_some_and(|newcomer| !newcomer.admit()) {
+        // The connection lost its place and is being closed.
+        return std::future::pending().await;
+    }
+    match checked {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();
+            let cut = Cut::of(request.method());
             request.extensions_mut().insert(Caller::Named(named));
-            end_when_revoked(revoked, next.run(request)).await
+            end_when_revoked(revoked, cut, next.run(request)).await
         }
         Ok(caller) => {
             request.extensions_mut().insert(caller);
@@ -284,14 +298,40 @@ pub(crate) async fn guard(
     }
 }
 
-/// Ends the response of a request, also one that streams, when the caller's token is revoked.
+/// Effect of a revocation on a request that is being served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cut {
+    /// The request ends at once.
+    AtOnce,
+    /// The request is answered, because it changes something, and its caller must learn whether it has. It may be the
+    /// revocation itself.
+    Stream,
+}
+
+impl Cut {
+    fn of(method: &Method) -> Self {
+        match *method {
+            Method::GET | Method::HEAD => Self::AtOnce,
+            _ => Self::Stream,
+        }
+    }
+}
+
+/// Ends what a request shows when the caller's token is revoked: a look at once, and every response that streams.
 async fn end_when_revoked(
     revoked: CancellationToken,
+    cut: Cut,
     response: impl Future<Output = Response>,
 ) -> Response {
+    let cut_off = async {
+        match cut {
+            Cut::AtOnce => revoked.cancelled().await,
+            Cut::Stream => std::future::pending().await,
+        }
+    };
     let response = tokio::select! {
         biased;
-        () = revoked.cancelled() => {
+        () = cut_off => {
             let refusal = RequestFault::UNAUTHORIZED.refuse("the token was revoked");
             return refusal.into_response();
         }

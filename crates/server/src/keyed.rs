@@ -8,6 +8,7 @@
 use crate::body::read_body;
 use crate::gate::{Caller, single_header};
 use crate::refusal::{Refusal, RequestFault};
+use crate::route::archive::ReceivedArchive;
 use axum::RequestExt as _;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -100,7 +101,7 @@ impl KeyedRoute {
         if self.keep == Keep::Nothing {
             return Ok(next.run(request).await);
         }
-        let (mut request, digest) = digest_of(request).await?;
+        let (mut request, digest) = digest_of(&self.control, request).await?;
         let (decision, response, agent) = keys_of(&mut request, &key, digest).await;
         let alone = self.served.enter(&response.id).await;
         if self.keep != Keep::Response {
@@ -185,21 +186,28 @@ fn read_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
         .ok_or_else(|| RequestFault::IDEMPOTENCY_KEY.refuse("the idempotency key is not valid"))
 }
 
-/// Reads the body of a request and returns the request with the digest of what it asks for. An archive is not read: its
-/// length stands for it.
-async fn digest_of(request: Request) -> Result<(Request, String), Refusal> {
+/// Reads the body of a request and returns the request with the digest of what it asks for. An archive goes to a file,
+/// which the request has as an extension then.
+async fn digest_of(
+    control: &ControlHandle,
+    request: Request,
+) -> Result<(Request, String), Refusal> {
     let target = request.uri().path_and_query().map(ToString::to_string);
     let kind = request.headers().get(CONTENT_TYPE);
-    if kind.is_some_and(|kind| kind == ARCHIVE_MEDIA_TYPE) {
-        let length = request.body().size_hint().exact();
-        let digest = text::sha256_hex(json!([target, length]).to_string());
-        return Ok((request, digest));
-    }
-    let (head, body) = request.into_parts();
-    let sized = Request::from_parts(head.clone(), body);
-    let bytes = read_body(sized).await?.freeze();
-    let digest = text::sha256_hex(json!([target, text::sha256_hex(&bytes)]).to_string());
-    Ok((Request::from_parts(head, Body::from(bytes)), digest))
+    let is_archive = kind.is_some_and(|kind| kind == ARCHIVE_MEDIA_TYPE);
+    let (mut head, body) = request.into_parts();
+    let (content, body) = if is_archive {
+        let received = ReceivedArchive::receive(control, &head.headers, body).await?;
+        let content = received.sha256.clone();
+        head.extensions.insert(received);
+        (content, Body::empty())
+    } else {
+        let sized = Request::from_parts(head.clone(), body);
+        let bytes = read_body(sized).await?.freeze();
+        (text::sha256_hex(&bytes), Body::from(bytes))
+    };
+    let digest = text::sha256_hex(json!([target, content]).to_string());
+    Ok((Request::from_parts(head, body), digest))
 }
 
 /// Returns the keys of the decision and of the response, and the agent in the path.

@@ -1,8 +1,8 @@
 //! Listeners and connections: peer check, connection limit, timeouts and shutdown.
 //!
 //! HTTP/1 only. Each connection is one task. It signals when its peer closes it, when the host has drained, or when the
-//! server cancels it. At the limit of connections, a new one takes the place of the oldest that has sent no whole request
-//! head yet, so peers that connect and send nothing cannot keep a client out.
+//! server cancels it. At the limit of connections, a new one takes the place of one without a known caller, so peers
+//! without a token cannot keep a client out.
 
 use crate::error::Error;
 use crate::ports::PeerFinder;
@@ -219,8 +219,8 @@ async fn find_peer(peers: Arc<dyn PeerFinder>, pid: Option<i32>) -> Option<Peer>
     search.await.ok().flatten().map(Peer)
 }
 
-/// Waits for a connection, then for a slot. At the connection limit, the oldest connection without a request makes room;
-/// if each has one, peers wait in the kernel's queue.
+/// Waits for a connection, then for a slot. At the connection limit, a connection without a known caller makes room; if
+/// each has one, peers wait in the kernel's queue.
 async fn accept_next(
     listener: &Listener,
     slots: &Slots,
@@ -251,10 +251,13 @@ async fn serve_connection<I>(
     let close = signals.kill.child_token();
     let connection = Connection(close.clone());
     let evicted = newcomer.evicted();
+    let newcomer = Arc::new(newcomer);
     let service = service_fn(move |request: Request<Incoming>| {
-        let is_admitted = newcomer.admit();
+        let newcomer = Arc::clone(&newcomer);
+        let is_in_place = newcomer.begin();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(connection.clone());
+        request.extensions_mut().insert(Arc::clone(&newcomer));
         match &from {
             ConnectionPeer::Address(address) => {
                 request.extensions_mut().insert(*address);
@@ -264,13 +267,15 @@ async fn serve_connection<I>(
             }
             ConnectionPeer::Local(None) => {}
         }
-        let answer = is_admitted.then(|| service.call(request));
+        let answer = is_in_place.then(|| service.call(request));
         async move {
-            match answer {
+            let answered = match answer {
                 Some(answer) => answer.await,
                 // The connection lost its place and is being closed.
                 None => std::future::pending().await,
-            }
+            };
+            newcomer.end();
+            answered
         }
     });
     let mut builder = http1::Builder::new();

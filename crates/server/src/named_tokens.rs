@@ -46,7 +46,7 @@ impl NamedTokens {
         all.extend(tokens.into_iter().map(entry));
     }
 
-    /// Removes a token. Requests and streams of its holder end.
+    /// Removes a token. Looks and streams of its holder end.
     pub(crate) fn revoke(&self, name: &str) {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(_, caller)| {

@@ -150,13 +150,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/import",
             post(archive::import),
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/clone",
             post(archive::clone),
         ),
@@ -336,7 +336,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/workspace/attach",
             post(workspace::attach),
         ),
@@ -348,13 +348,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/workspace/exit",
             post(workspace::exit),
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/workspace/detach",
             post(workspace::detach),
         ),
@@ -385,7 +385,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/tokens/{name}/revoke",
             post(token::revoke),
         ),
@@ -415,7 +415,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/delivery/targets/{name}/remove",
             post(delivery::remove_target),
         ),

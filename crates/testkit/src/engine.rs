@@ -3,6 +3,7 @@
 //! Only the ports are scripted (see `ports`): models answer at once, homes exist without directories, and the clock
 //! stands still until the test moves it.
 
+mod archives;
 mod ports;
 
 use crate::ports::{
@@ -187,6 +188,17 @@ impl TestEngine {
         let sql = format!("{set} WHERE agent_id = '{name}' AND settings LIKE '%\"public\"%'");
         let db_path = self.dir.path().join("holon.sqlite3");
         assert_eq!(crate::damage::sql(&db_path, &sql), 1, "{name}");
+    }
+
+    /// Returns the bytes of the database and its journal, to look for what must not be stored.
+    ///
+    /// # Panics
+    /// When a file cannot be read.
+    #[must_use]
+    pub fn stored_bytes(&self) -> Vec<u8> {
+        let files = std::fs::read_dir(self.dir.path()).unwrap();
+        let bytes = files.map(|file| std::fs::read(file.unwrap().path()).unwrap());
+        bytes.flatten().collect()
     }
 
     /// Moves both clocks forward.

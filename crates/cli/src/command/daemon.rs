@@ -38,9 +38,6 @@ async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result
     let plan = load_plan(home, args, output)?;
     holon_daemon::Home::prepare(plan.home()).map_err(holon_daemon::Error::from)?;
     let action = start::start(&plan, None).await?;
-    if action == Action::AlreadyRunning && plan.token.is_some() {
-        output.note("note: the running host keeps the token that it was started with");
-    }
     print(plan.home(), action, output).await;
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use crate::support::{hello, silent, until, world};
 use holon_testkit::World;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Stdio;
 
@@ -98,6 +99,62 @@ fn a_host_is_started_once_found_again_from_anywhere_and_stopped() {
     assert_eq!(daemon.stop()["action"], "stopped");
     assert!(!daemon.has("daemon.json") && !daemon.has("holon.sock"));
     assert_eq!(daemon.stop()["action"], "not_running");
+}
+
+#[test]
+fn a_change_that_the_host_took_over_is_no_other_configuration() {
+    let daemon = DaemonWorld::new();
+    let (first, second) = (hello(&daemon.0), silent(&daemon.0));
+    let set = |model: &str| {
+        daemon
+            .0
+            .run(&["config", "set", "model.default", model, "--json"])
+    };
+    assert_eq!(set(&first).code, Some(0));
+    let started = daemon.start(&[]);
+    assert_eq!(set(&second).json()["applied_via"], "daemon");
+    let again = daemon.start(&[]);
+    assert_eq!(again["action"], "already_running", "{again}");
+    assert_eq!(pid_of(&again), pid_of(&started));
+    assert_eq!(daemon.status()["config_fingerprint_match"], true);
+    // The file says what it said at the start, and the host was not told.
+    let file = daemon.0.home().join("config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace(&second, &first);
+    std::fs::write(&file, text).unwrap();
+    let refused = daemon.0.run(&["daemon", "start", "--port", "0", "--json"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert_eq!(code_of(&refused), "config_differs");
+}
+
+#[test]
+fn a_start_with_another_token_is_refused_also_if_the_file_is_the_same() {
+    let daemon = DaemonWorld::new();
+    let model = hello(&daemon.0);
+    let write = |token: &str| {
+        let path = daemon.0.write("token", token);
+        let private = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(&path, private).unwrap();
+        path.display().to_string()
+    };
+    let file = write("0123456789abcdefghijklmnopqrstuv");
+    let args = ["--model", &model, "--token-file", &file];
+    daemon.start(&args);
+    assert_eq!(daemon.start(&args)["action"], "already_running");
+    write("vutsrqponmlkjihgfedcba9876543210");
+    let line = ["daemon", "start", "--port", "0", "--json"];
+    let refused = daemon.0.run(&[&line[..], &args].concat());
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert_eq!(code_of(&refused), "config_differs");
+    daemon.stop();
+    let given = ["--model", &model, "--token-file", "-"];
+    let given = [&line[..], &given].concat();
+    let start = |token: &[u8]| daemon.0.run_with(&given, token);
+    let one = b"0123456789abcdefghijklmnopqrstuv";
+    assert_eq!(start(one).json()["action"], "started");
+    assert_eq!(start(one).json()["action"], "already_running");
+    let refused = start(b"vutsrqponmlkjihgfedcba9876543210");
+    assert_eq!(code_of(&refused), "config_differs", "{refused:?}");
 }
 
 #[test]

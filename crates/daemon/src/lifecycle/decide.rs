@@ -1,6 +1,7 @@
 //! What a start and a stop do about a home, decided from what was found there.
 
 use super::found::{ControlAnswer, Found, SocketFound};
+use crate::daemon_record::DaemonRecord;
 use holon_store::HomeOwner;
 
 /// The reason that a start refuses.
@@ -56,9 +57,18 @@ pub enum Health {
     Stale,
 }
 
-/// Decides what a start does, given the fingerprint of the configuration that is asked for.
+/// The host that a start asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WantedHost {
+    /// Fingerprint of its configuration.
+    pub fingerprint: String,
+    /// Mark of its token. Absent if it uses the home's own.
+    pub token_mark: Option<String>,
+}
+
+/// Decides what a start does.
 #[must_use]
-pub fn decide_start(found: &Found, wanted: &str) -> StartDecision {
+pub fn decide_start(found: &Found, wanted: &WantedHost) -> StartDecision {
     let Some(owner) = &found.owner else {
         return match found.socket {
             SocketFound::Listening | SocketFound::Foreign => {
@@ -76,13 +86,23 @@ pub fn decide_start(found: &Found, wanted: &str) -> StartDecision {
     let record = found.record.as_ref().filter(|record| record.is_of(owner));
     match (record, found.control) {
         (Some(record), ControlAnswer::Answered) => match &record.config_fingerprint {
-            Some(running) if running == wanted => StartDecision::Report,
+            Some(running) if *running == wanted.fingerprint => judge_token(record, wanted),
             Some(_) => StartDecision::Refuse(StartRefusal::ConfigDiffers),
             None => StartDecision::Refuse(StartRefusal::ConfigUnknown),
         },
         (None, _) | (_, ControlAnswer::Unasked | ControlAnswer::Silent) => {
             StartDecision::WaitUntilReady
         }
+    }
+}
+
+/// Decides about a host with the configuration that is asked for, by its token.
+fn judge_token(record: &DaemonRecord, wanted: &WantedHost) -> StartDecision {
+    match (&record.token_mark, &wanted.token_mark) {
+        (_, None) => StartDecision::Report,
+        (Some(running), Some(wanted)) if running == wanted => StartDecision::Report,
+        (Some(_), Some(_)) => StartDecision::Refuse(StartRefusal::ConfigDiffers),
+        (None, Some(_)) => StartDecision::Refuse(StartRefusal::ConfigUnknown),
     }
 }
 
@@ -129,7 +149,6 @@ fn is_host(found: &Found, owner: &HomeOwner) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon_record::DaemonRecord;
     use ControlAnswer::{Answered, Silent, Unasked};
     use SocketFound::{Absent, Foreign, Listening, Stale};
     use StartDecision::{Launch, Refuse, Report, WaitUntilGone, WaitUntilReady};
@@ -214,7 +233,34 @@ mod tests {
                 Refuse(StartRefusal::ConfigUnknown),
             ),
         ] {
-            assert_eq!(decide_start(&found(row), "a"), decided, "{row:?}");
+            let wanted = WantedHost {
+                fingerprint: "a".to_owned(),
+                token_mark: None,
+            };
+            assert_eq!(decide_start(&found(row), &wanted), decided, "{row:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_with_another_token_is_not_the_one_that_is_asked_for() {
+        let differs = Refuse(StartRefusal::ConfigDiffers);
+        for (running, wanted, decided) in [
+            (None, None, Report),
+            (Some("m"), Some("m"), Report),
+            (Some("m"), Some("n"), differs),
+            (Some("m"), Some(""), differs),
+            (None, Some("m"), Refuse(StartRefusal::ConfigUnknown)),
+        ] {
+            let mut found = found(("host", "mine", Listening, Answered));
+            if let Some(record) = &mut found.record {
+                record.token_mark = running.map(str::to_owned);
+            }
+            let wanted = WantedHost {
+                fingerprint: "a".to_owned(),
+                token_mark: wanted.map(str::to_owned),
+            };
+            let row = (running, wanted.clone());
+            assert_eq!(decide_start(&found, &wanted), decided, "{row:?}");
         }
     }
 

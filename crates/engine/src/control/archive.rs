@@ -15,12 +15,15 @@ use holon_domain::archive::{
     ArchiveManifest, ArchivedAgent, ArchivedFile, ImportOrigin, ImportReport, ImportedFile,
     ImportedWorkspace, WorkspaceImport,
 };
+use holon_domain::limits::KEPT_RESPONSE_BYTES;
+use holon_domain::request_key::RequestKey;
 use holon_domain::workspace::{
     AttachedWorkspace, UseMode, UseWorkspace, WorkspaceErrorKind, WorkspaceOrder,
     WorkspaceSelector, WorkspaceSet,
 };
 use holon_domain::{AgentId, WorkspaceId};
 use std::fs::File;
+use std::sync::Arc;
 
 impl ControlHandle {
     /// Packs an agent into an archive without secrets. The agent goes on meanwhile; each file is taken as it is read.
@@ -65,31 +68,39 @@ impl ControlHandle {
         self.shell.ports.home.new_upload().await.map_err(refused)
     }
 
-    /// Makes a stopped agent from an archive.
+    /// Makes a stopped agent from an archive. A repetition of a request that has made it gets the same report.
     ///
     /// # Errors
-    /// When the name is taken, the archive is refused, or storage fails. Nothing was made.
+    /// When the name is taken, the archive is refused, the key of the request was used for another request, or storage
+    /// fails. Nothing was made.
     pub async fn import_agent(
         &self,
         agent_id: AgentId,
         archive: File,
         mode: ArchiveMode,
     ) -> Result<ImportReport, Error> {
+        if let Some(report) = self.kept_report(&agent_id).await? {
+            return Ok(report);
+        }
         let read = self.shell.ports.home.read_archive(archive).await;
         self.make_imported(agent_id, read.map_err(refused)?, mode)
             .await
     }
 
-    /// Makes a stopped copy of an agent.
+    /// Makes a stopped copy of an agent. A repetition of a request that has made it gets the same report.
     ///
     /// # Errors
-    /// When there is no such agent, the name is taken, the agent has more than an archive may hold, or storage fails.
+    /// When there is no such agent, the name is taken, the agent has more than an archive may hold, the key of the request
+    /// was used for another request, or storage fails.
     pub async fn clone_agent(
         &self,
         agent_id: &AgentId,
         name: AgentId,
         mode: ArchiveMode,
     ) -> Result<ImportReport, Error> {
+        if let Some(report) = self.kept_report(&name).await? {
+            return Ok(report);
+        }
         self.check_free(&name).await?;
         let packed = self.export_agent(agent_id, ArchiveMode::Make).await?;
         let Some(file) = packed.file else {
@@ -98,6 +109,23 @@ impl ControlHandle {
             });
         };
         self.import_agent(name, file, mode).await
+    }
+
+    /// Returns the report that is kept for this request, if it made the agent before and the agent exists.
+    async fn kept_report(&self, agent_id: &AgentId) -> Result<Option<ImportReport>, Error> {
+        let Some(key) = self.request.clone() else {
+            return Ok(None);
+        };
+        let kept = self.read_kept(&key, Some(agent_id.clone()), false).await?;
+        let report = kept.map(|kept| serde_json::from_str(&kept));
+        report.transpose().map_err(|_| Error::KeyReused)
+    }
+
+    /// Returns what is kept of a report in the commit that makes its agent. A report that is too long is not kept.
+    fn reply_to_keep(&self, report: &ImportReport) -> Option<(Arc<RequestKey>, String)> {
+        let key = self.request.clone()?;
+        let text = serde_json::to_string(report).ok()?;
+        (text.len() <= KEPT_RESPONSE_BYTES).then_some((key, text))
     }
 
     /// Removes the homes that creations left behind when the last process ended before their agents were stored.
@@ -160,7 +188,11 @@ impl ControlHandle {
         };
         match mode {
             ArchiveMode::DryRun => {}
-            ArchiveMode::Make => self.make_home_and_row(agent_id, archive, origin).await?,
+            ArchiveMode::Make => {
+                let kept = self.reply_to_keep(&report);
+                self.make_home_and_row(agent_id, archive, origin, kept)
+                    .await?;
+            }
         }
         Ok(report)
     }
@@ -171,6 +203,7 @@ impl ControlHandle {
         agent_id: AgentId,
         archive: ReadArchive,
         origin: ImportOrigin,
+        kept: Option<(Arc<RequestKey>, String)>,
     ) -> Result<(), Error> {
         let kind = if agent_id == self.default_agent {
             AgentKind::Default
@@ -198,7 +231,7 @@ impl ControlHandle {
         let made = home.make_from_archive(&agent_home, archive).await;
         made.map_err(refused)?;
         holon_fault::hit("import.home_made");
-        let stored = self.shell.import(imported, bytes).await;
+        let stored = self.shell.import(imported, bytes, kept).await;
         holon_fault::hit("import.stored");
         match stored {
             // The mark of the home goes now and not at the first start, because the agent exists.

@@ -58,12 +58,15 @@ impl ControlHandle {
     }
 
     /// Removes a delivery target and its secret, and gives up what waits for it in the same commit. Returns the number of
-    /// deliveries that were given up; `None` if there is none of this name.
+    /// deliveries that were given up; `None` if there is none of this name. A repetition of a request that has removed one
+    /// removes nothing.
     ///
     /// # Errors
-    /// Fails if the database cannot be read or written.
+    /// When the key of the request was used for another request, or storage fails.
     pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
-        let removed = self.shell.remove_target(name.to_owned()).await?;
+        let key = self.request.clone();
+        let removed = self.shell.remove_target(name.to_owned(), key).await?;
+        let removed = removed.reply();
         self.reload_targets().await?;
         let Some((target_id, given_up)) = removed else {
             return Ok(None);

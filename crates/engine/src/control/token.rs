@@ -1,6 +1,6 @@
 //! Named tokens of callers. The store keeps their hashes; a secret is returned once, when it is made.
 
-use super::ControlHandle;
+use super::{ControlHandle, Once, once};
 use crate::error::Error;
 use crate::shell::engine_error;
 use holon_domain::request_key::{TokenRecord, TokenScope};
@@ -14,6 +14,16 @@ pub enum TokenMaking {
     TooMany,
     /// This request has made the token before.
     Repeated,
+}
+
+/// The result of removing a named token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenRemoval {
+    Removed,
+    /// This request has removed the token before. There may be another one of its name.
+    Repeated,
+    /// There is none of this name.
+    NotFound,
 }
 
 impl From<TokenAddition> for TokenMaking {
@@ -72,15 +82,22 @@ impl ControlHandle {
         Ok((token, making.await.map_err(engine_error)??))
     }
 
-    /// Removes a named token. Returns false if there is none of this name.
+    /// Removes a named token. A repetition of a request that has removed one removes nothing.
     ///
     /// # Errors
-    /// Fails if the database cannot be read or written.
-    pub async fn remove_token(&self, name: &str) -> Result<bool, Error> {
-        let name = name.to_owned();
+    /// When the key of the request was used for another request, or storage fails.
+    pub async fn remove_token(&self, name: &str) -> Result<TokenRemoval, Error> {
+        let now = self.shell.ports.clock.now();
+        let (name, key) = (name.to_owned(), self.request.clone());
         let removed = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.remove_token(&name)
+            once(ledger, key.as_deref(), now, |ledger| {
+                Ok(ledger.remove_token(&name)?.then_some(true))
+            })
         });
-        removed.await.map_err(engine_error)
+        Ok(match removed.await.map_err(engine_error)?? {
+            Once::Made(_) => TokenRemoval::Removed,
+            Once::Repeated(_) => TokenRemoval::Repeated,
+            Once::Nothing => TokenRemoval::NotFound,
+        })
     }
 }

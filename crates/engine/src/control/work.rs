@@ -163,7 +163,12 @@ impl ControlHandle {
         }
     }
 
-    async fn send_command(&self, agent_id: &AgentId, command: WorkCommand) -> Result<Reply, Error> {
+    async fn send_command(
+        &self,
+        agent_id: &AgentId,
+        mut command: WorkCommand,
+    ) -> Result<Reply, Error> {
+        self.shell.conceal(agent_id, &mut command).await;
         self.submit(agent_id, Input::Work(Box::new(command))).await
     }
 

@@ -1,7 +1,7 @@
 //! Shows an agent's last prompt again, or that of an earlier turn, from the rows that a later request of its turn would
 //! use; or drafts the next one.
 
-use super::ReadHandle;
+use super::{ReadHandle, or_default_if_unreadable};
 use crate::error::Error;
 use crate::model_request::{
     kept_frame, offered_tools, prompt_budget, shown_children, tasks_running_at, to_history_item,
@@ -20,6 +20,7 @@ use holon_domain::prompt_view::{
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
 use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, PlanFile, Work};
@@ -92,6 +93,7 @@ struct DraftedTurn {
     rows: DraftRows,
     model: ModelRef,
     policy: ModelPolicy,
+    triggers: Vec<TriggerRecord>,
 }
 
 impl ReadHandle {
@@ -116,11 +118,16 @@ impl ReadHandle {
             Ok(Some(DraftedTurn {
                 rows: reader.draft_rows(no, &agent)?,
                 policy: ask.policy(&model).with(learned),
+                triggers: or_default_if_unreadable(reader.triggers(no))?,
                 agent,
                 model,
             }))
         });
         let drafted = read.await?.ok_or(Rejection::NoModel)?;
+        // The text would be stored without tokens. A reader gets the id of a trigger in place of its token.
+        let text = self.capability_key.conceal(&text, &[]);
+        let text = self.capability_key.conceal_parts(&text, &drafted.triggers);
+        let text = text.into_owned();
         let roots = self.guidance_roots(&drafted.agent);
         let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
@@ -175,6 +182,7 @@ fn draft(
         rows,
         model,
         policy,
+        triggers: _,
     } = drafted;
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);

@@ -1,36 +1,43 @@
 //! Commands about a route of deliveries: one decision of every agent with something waiting there, all in one commit.
 
 use super::{Shell, TouchedAgents, engine_error};
+use crate::control::{Once, once};
 use crate::error::Error;
 use holon_core::Input;
 use holon_core::input::LaneCommand;
 use holon_domain::delivery::DeliveryRoute;
+use holon_domain::request_key::RequestKey;
 use holon_domain::{AgentId, TargetId};
 use holon_store::{Ledger, WriteError, commit};
+use std::sync::Arc;
 
 impl Shell {
-    /// Removes a delivery target and gives up what waits for it. Returns its id, which targets of older builds lack, and
-    /// the number of deliveries that were given up; `None` if there is no target of this name.
+    /// Removes a delivery target and gives up what waits for it. The reply is its id, which targets of older builds lack,
+    /// and the number of deliveries that were given up.
     pub(crate) async fn remove_target(
         &self,
         name: String,
-    ) -> Result<Option<(Option<TargetId>, u64)>, Error> {
+        key: Option<Arc<RequestKey>>,
+    ) -> Result<Once<(Option<TargetId>, u64)>, Error> {
         let shell = self.clone();
-        self.commit_lanes(move |ledger, touched| {
-            let Some(route) = ledger.remove_delivery_target(&name)? else {
-                return Ok(None);
-            };
-            let reason = format!("the target {name} was removed");
-            let before = ledger.waiting_deliveries(&route)?;
-            shell.change_lanes(ledger, &route, &LaneCommand::End { reason }, touched)?;
-            let left = ledger.waiting_deliveries(&route)?;
-            let target_id = match route {
-                DeliveryRoute::Target { target_id, .. } => target_id,
-                DeliveryRoute::Binding { .. } => None,
-            };
-            Ok(Some((target_id, before.saturating_sub(left))))
-        })
-        .await
+        let removed = self.commit_lanes(move |ledger, touched| {
+            let now = shell.ports.clock.now();
+            once(ledger, key.as_deref(), now, |ledger| {
+                let Some(route) = ledger.remove_delivery_target(&name)? else {
+                    return Ok(None);
+                };
+                let reason = format!("the target {name} was removed");
+                let before = ledger.waiting_deliveries(&route)?;
+                shell.change_lanes(ledger, &route, &LaneCommand::End { reason }, touched)?;
+                let left = ledger.waiting_deliveries(&route)?;
+                let target_id = match route {
+                    DeliveryRoute::Target { target_id, .. } => target_id,
+                    DeliveryRoute::Binding { .. } => None,
+                };
+                Ok(Some((target_id, before.saturating_sub(left))))
+            })
+        });
+        removed.await?
     }
 
     /// Ends the pauses of all agents on a route. Returns the number of deliveries that wait there.

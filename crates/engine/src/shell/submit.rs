@@ -217,12 +217,25 @@ impl Shell {
         .await
     }
 
-    /// Makes an agent from an archive and returns after the commit. `bytes` is the size of its record.
-    pub(crate) async fn import(&self, imported: ImportedAgent, bytes: usize) -> Result<(), Error> {
+    /// Makes an agent from an archive and returns after the commit. `bytes` is the size of its record. `kept` is the reply
+    /// that is kept for a request with a key, in the same commit.
+    pub(crate) async fn import(
+        &self,
+        imported: ImportedAgent,
+        bytes: usize,
+        kept: Option<(Arc<RequestKey>, String)>,
+    ) -> Result<(), Error> {
         let shell = self.clone();
         let agent_id = imported.new.identity.agent_id.clone();
+        let id = agent_id.clone();
         self.make(agent_id, bytes, move |ledger, now, entropy| {
-            shell.kernel.import(ledger, imported.clone(), now, entropy)
+            let work = shell
+                .kernel
+                .import(ledger, imported.clone(), now, entropy)?;
+            if let Some((key, reply)) = &kept {
+                ledger.keep_reply(key, Some(&id), reply, now)?;
+            }
+            Ok(work)
         })
         .await
     }

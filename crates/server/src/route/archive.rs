@@ -8,6 +8,7 @@ use crate::state::Act;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
@@ -17,10 +18,13 @@ use holon_api::{
 };
 use holon_domain::AgentId;
 use holon_domain::archive::ImportReport;
+use holon_domain::hmac;
 use holon_domain::limits::{ARCHIVE_BYTES, ARCHIVE_READ_MS};
 use holon_engine::archive::ArchiveMode;
-use holon_engine::{Error, Rejection};
+use holon_engine::{ControlHandle, Error, Rejection};
+use sha2::{Digest as _, Sha256};
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::fs::File;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -77,41 +81,65 @@ pub(crate) async fn import(
             .refuse("the body must be an archive")
             .hint(format!("send \"Content-Type: {ARCHIVE_MEDIA_TYPE}\"")));
     }
-    let announced = request.headers().get(CONTENT_LENGTH);
-    let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
-    if let Some(bytes) = announced.filter(|bytes| *bytes > ARCHIVE_BYTES) {
-        return Err(refuse_large(bytes));
-    }
-    let upload = File::from_std(state.control.new_upload().await?);
-    let archive = receive(request.into_body(), upload).await?;
+    let (head, body) = request.into_parts();
+    let received = match head.extensions.get::<ReceivedArchive>() {
+        Some(received) => received.clone(),
+        None => ReceivedArchive::receive(&state.control, &head.headers, body).await?,
+    };
+    let archive = received.file.try_clone().map_err(|error| disk(&error))?;
     let mode = ArchiveMode::of(query.dry_run);
     let imported = state.control.import_agent(agent_id, archive, mode).await;
     Ok(Json(imported?))
 }
 
-/// Writes a body to a file, within the limits of size and time.
-async fn receive(body: Body, mut file: File) -> Result<std::fs::File, Refusal> {
-    let mut parts = body.into_data_stream();
-    let mut seen: u64 = 0;
-    let patience = Duration::from_millis(ARCHIVE_READ_MS);
-    loop {
-        let part = tokio::time::timeout(patience, parts.next()).await;
-        let part = part
-            .map_err(|_| RequestFault::BODY_TIMEOUT.refuse("the archive did not arrive in time"))?;
-        let Some(part) = part else {
-            break;
-        };
-        let part = part.map_err(|error| {
-            RequestFault::BODY_BROKEN.refuse(format!("the archive broke off: {error}"))
-        })?;
-        seen = seen.saturating_add(part.len() as u64);
-        if seen > ARCHIVE_BYTES {
-            return Err(refuse_large(seen));
+/// An archive that was received into a file. A request with a key has it as an extension in place of its body.
+#[derive(Debug, Clone)]
+pub(crate) struct ReceivedArchive {
+    file: Arc<std::fs::File>,
+    /// Digest of its bytes, in hexadecimal.
+    pub(crate) sha256: String,
+}
+
+impl ReceivedArchive {
+    /// Writes a body to a file, within the limits of size and time.
+    pub(crate) async fn receive(
+        control: &ControlHandle,
+        headers: &HeaderMap,
+        body: Body,
+    ) -> Result<Self, Refusal> {
+        let announced = headers.get(CONTENT_LENGTH);
+        let announced = announced.and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+        if let Some(bytes) = announced.filter(|bytes| *bytes > ARCHIVE_BYTES) {
+            return Err(refuse_large(bytes));
         }
-        file.write_all(&part).await.map_err(|error| disk(&error))?;
+        let mut file = File::from_std(control.new_upload().await?);
+        let (mut parts, mut hash) = (body.into_data_stream(), Sha256::new());
+        let mut seen: u64 = 0;
+        let patience = Duration::from_millis(ARCHIVE_READ_MS);
+        loop {
+            let part = tokio::time::timeout(patience, parts.next()).await;
+            let part = part.map_err(|_| {
+                RequestFault::BODY_TIMEOUT.refuse("the archive did not arrive in time")
+            })?;
+            let Some(part) = part else {
+                break;
+            };
+            let part = part.map_err(|error| {
+                RequestFault::BODY_BROKEN.refuse(format!("the archive broke off: {error}"))
+            })?;
+            seen = seen.saturating_add(part.len() as u64);
+            if seen > ARCHIVE_BYTES {
+                return Err(refuse_large(seen));
+            }
+            hash.update(&part);
+            file.write_all(&part).await.map_err(|error| disk(&error))?;
+        }
+        file.flush().await.map_err(|error| disk(&error))?;
+        Ok(Self {
+            file: Arc::new(file.into_std().await),
+            sha256: hmac::hex(&hash.finalize()),
+        })
     }
-    file.flush().await.map_err(|error| disk(&error))?;
-    Ok(file.into_std().await)
 }
 
 fn disk(error: &io::Error) -> Refusal {

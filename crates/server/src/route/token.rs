@@ -12,7 +12,7 @@ use holon_api::{
     TokensResponse,
 };
 use holon_domain::request_key::TokenRecord;
-use holon_engine::TokenMaking;
+use holon_engine::{TokenMaking, TokenRemoval};
 
 /// Longest name of a token, in bytes.
 const NAME_BYTES: usize = 64;
@@ -68,7 +68,8 @@ pub(crate) async fn create(
     }))
 }
 
-/// `POST /control/tokens/{name}/revoke`: removes a token. Requests and streams of its holder end at once.
+/// `POST /control/tokens/{name}/revoke`: removes a token. Looks and streams of its holder end at once; a
+/// change that its holder is making is answered.
 pub(crate) async fn revoke(
     Act(state): Act,
     name: Result<Path<String>, axum::extract::rejection::PathRejection>,
@@ -76,10 +77,19 @@ pub(crate) async fn revoke(
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<RevokeTokenResponse>, Refusal> {
     let name = name.map_or_else(|_| String::new(), |Path(name)| name);
-    if !state.control.remove_token(&name).await? {
-        return Err(RequestFault::NO_SUCH_TOKEN.refuse("there is no such token"));
+    let is_gone = match state.control.remove_token(&name).await? {
+        TokenRemoval::Removed => true,
+        TokenRemoval::Repeated => {
+            let tokens = state.reads.tokens().await?;
+            !tokens.iter().any(|token| token.name == name)
+        }
+        TokenRemoval::NotFound => {
+            return Err(RequestFault::NO_SUCH_TOKEN.refuse("there is no such token"));
+        }
+    };
+    if is_gone {
+        state.host.named_tokens.revoke(&name);
     }
-    state.host.named_tokens.revoke(&name);
     Ok(Json(RevokeTokenResponse { ok: true, name }))
 }
 

@@ -1,5 +1,5 @@
-//! The routes of archives refuse what is no archive before anything is read. The engine behind them has no files, so it
-//! refuses archives itself.
+//! The routes of archives refuse what is no archive before anything is read. The archives of the engine behind them hold
+//! no files.
 
 use crate::world::{Reply, World};
 use holon_domain::limits::ARCHIVE_BYTES;
@@ -73,4 +73,31 @@ async fn exports_and_clones_name_their_agents() {
     assert_eq!(bad, (400, "invalid_agent_id".to_owned()));
     let unknown = ask("/control/agents/main/export", "{\"secrets\":true}").await;
     assert_eq!(unknown, (400, "invalid_request".to_owned()));
+}
+
+#[tokio::test]
+async fn another_archive_under_the_same_key_is_refused_also_if_it_is_as_long() {
+    let world = World::start().await;
+    let exported = world
+        .over_unix(
+            "POST /control/agents/main/export HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+        )
+        .await;
+    assert_eq!(exported.status, 200, "{exported:?}");
+    let send = async |archive: &str| {
+        let headers = format!(
+            "Content-Type: application/x-tar\r\nIdempotency-Key: k\r\nContent-Length: {}\r\n",
+            archive.len()
+        );
+        import(&world, "/control/agents/eve/import", &headers, archive).await
+    };
+    let first = send(&exported.body).await;
+    assert_eq!(first.status, 200, "{first:?}");
+    let again = send(&exported.body).await;
+    assert_eq!((again.status, again.json()), (200, first.json()));
+    let other = exported.body.replace("main", "niam");
+    assert_ne!(other, exported.body);
+    assert_eq!(other.len(), exported.body.len());
+    let refused = send(&other).await;
+    assert_eq!(refused.refusal(), (422, "idempotency_key_reused".into()));
 }

@@ -23,7 +23,7 @@ async fn triggers(world: &World, name: &str) -> Vec<Value> {
 }
 
 /// Returns the id and the path of the active capability of a mode, made by an operator if there is none.
-async fn capability(world: &World, name: &str, mode: &str) -> (String, String) {
+pub(crate) async fn capability(world: &World, name: &str, mode: &str) -> (String, String) {
     let target = format!("/control/agents/{name}/external-triggers");
     let body = json!({ "delivery_mode": mode }).to_string();
     let made = world.ask("POST", &target, &body).await;

@@ -1,7 +1,13 @@
 //! Idempotency keys over the wire.
 
 use crate::world::{Reply, SECRET, World};
+use holon_domain::WorkspaceId;
 use holon_domain::limits::REQUEST_KEY_BYTES;
+use holon_domain::request_key::{KeyScope, RequestKey};
+use holon_domain::text::sha256_hex;
+use holon_engine::archive::ArchiveMode;
+use holon_engine::{ControlHandle, TokenRemoval};
+use holon_testkit::engine::agent;
 use serde_json::json;
 
 async fn send(world: &World, target: &str, key: &str, body: &str) -> Reply {
@@ -180,4 +186,140 @@ async fn a_key_ends_with_the_agent_that_it_was_used_for() {
     let late = send(&world, "/control/agents/r1/delete", "d", "{}").await;
     assert_eq!(late.status, 200, "{late:?}");
     assert_eq!(world.ask("GET", "/agents/r1/status", "").await.status, 200);
+}
+
+/// A handle for a request over the socket whose decision is committed before its response is kept, as a crash between
+/// the two leaves it. `route` is a pattern for the path of `target`, and `name` the agent in it.
+fn cut_off(world: &World, route: &str, name: &str, target: &str, body: &str) -> ControlHandle {
+    let scope = KeyScope {
+        caller: "@local",
+        route,
+        agent: name,
+        kind: "decision",
+    };
+    let digest = sha256_hex(json!([target, sha256_hex(body)]).to_string());
+    let control = world.engine.control();
+    control.for_request(RequestKey::new(scope, "cut", digest))
+}
+
+#[tokio::test]
+async fn a_change_of_workspaces_is_found_again_although_its_response_was_not_kept() {
+    let world = World::start().await;
+    let main = agent("main");
+    let of = |act: &str, body: &str| {
+        let route = format!("/control/agents/{{id}}/workspace/{act}");
+        let target = format!("/control/agents/main/workspace/{act}");
+        (cut_off(&world, &route, "main", &target, body), target)
+    };
+    let body = r#"{"path":"/p"}"#;
+    let (control, attach) = of("attach", body);
+    let attached = control.attach_workspace(&main, "/p".to_owned()).await;
+    let id = attached.unwrap().workspace_id;
+    let again = send(&world, &attach, "cut", body).await;
+    assert_eq!(again.status, 200, "{again:?}");
+    assert_eq!(again.json()["workspace_id"], id.as_str());
+    let used = json!({"workspace_id": id.as_str()}).to_string();
+    let used = send(&world, "/control/agents/main/workspace/use", "u", &used).await;
+    assert_eq!(used.status, 200, "{used:?}");
+    let (control, exit) = of("exit", "{}");
+    control.exit_workspace(&main).await.unwrap();
+    let again = send(&world, &exit, "cut", "{}").await;
+    assert_eq!(again.status, 200, "{again:?}");
+    let body = json!({"workspace_id": id.as_str()}).to_string();
+    let (control, detach) = of("detach", &body);
+    let id = WorkspaceId::from_stored(id.as_str());
+    control.detach_workspace(&main, id.clone()).await.unwrap();
+    let again = send(&world, &detach, "cut", &body).await;
+    assert_eq!(again.status, 200, "{again:?}");
+    assert_eq!(again.json()["workspace_id"], id.as_str());
+}
+
+#[tokio::test]
+async fn a_removal_is_found_again_although_its_response_was_not_kept() {
+    let world = World::start().await;
+    let token = r#"{"name":"ci","scope":"read"}"#;
+    let make = async || world.ask("POST", "/control/tokens", token).await;
+    assert_eq!(make().await.status, 200);
+    let target = "/control/tokens/ci/revoke";
+    let route = "/control/tokens/{name}/revoke";
+    let removed = cut_off(&world, route, "", target, "{}")
+        .remove_token("ci")
+        .await;
+    assert_eq!(removed, Ok(TokenRemoval::Removed));
+    let again = send(&world, target, "cut", "{}").await;
+    assert_eq!(
+        (again.status, again.json()),
+        (200, json!({"ok": true, "name": "ci"}))
+    );
+    let other = send(&world, target, "cut", "").await;
+    assert_eq!(other.refusal(), (422, "idempotency_key_reused".into()));
+    let phone = json!({
+        "name": "phone", "kind": "http", "url": "http://127.0.0.1:9/hook", "auth": "bearer", "secret": CANARY,
+    });
+    let added = send(&world, "/control/delivery/targets", "a", &phone.to_string()).await;
+    assert_eq!(added.status, 200, "{added:?}");
+    let target = "/control/delivery/targets/phone/remove";
+    let route = "/control/delivery/targets/{name}/remove";
+    let control = cut_off(&world, route, "", target, "{}");
+    assert_eq!(control.remove_delivery_target("phone").await, Ok(Some(0)));
+    let again = send(&world, target, "cut", "{}").await;
+    assert_eq!(
+        (again.status, again.json()),
+        (200, json!({"ok": true, "name": "phone", "given_up": 0}))
+    );
+}
+
+#[tokio::test]
+async fn a_revocation_that_is_repeated_spares_a_later_token_of_the_name() {
+    let world = World::start().await;
+    let body = r#"{"name":"ci","scope":"read"}"#;
+    assert_eq!(world.ask("POST", "/control/tokens", body).await.status, 200);
+    let target = "/control/tokens/ci/revoke";
+    let route = "/control/tokens/{name}/revoke";
+    let control = cut_off(&world, route, "", target, "{}");
+    assert_eq!(control.remove_token("ci").await, Ok(TokenRemoval::Removed));
+    let made = world.ask("POST", "/control/tokens", body).await.json();
+    let again = send(&world, target, "cut", "{}").await;
+    assert_eq!(again.status, 200, "{again:?}");
+    let listed = world.ask("GET", "/tokens", "").await.json();
+    assert_eq!(listed["tokens"][0]["name"], "ci");
+    let token = made["token"].as_str().unwrap();
+    let read = world
+        .over_tcp(format!(
+            "GET /agents/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\r\n"
+        ))
+        .await;
+    assert_eq!(read.status, 200, "{read:?}");
+}
+
+#[tokio::test]
+async fn a_clone_and_an_import_are_found_again_although_their_responses_were_not_kept() {
+    let world = World::start().await;
+    let body = r#"{"name":"copy"}"#;
+    let target = "/control/agents/main/clone";
+    let control = cut_off(&world, "/control/agents/{id}/clone", "main", target, body);
+    let copied = control.clone_agent(&agent("main"), agent("copy"), ArchiveMode::Make);
+    let copied = copied.await.unwrap();
+    let again = send(&world, target, "cut", body).await;
+    assert_eq!((again.status, again.json()), (200, json!(copied)));
+    let exported = world
+        .engine
+        .control()
+        .export_agent(&agent("main"), ArchiveMode::Make)
+        .await;
+    let archive = std::io::read_to_string(exported.unwrap().file.unwrap()).unwrap();
+    let target = "/control/agents/eve/import";
+    let route = "/control/agents/{id}/import";
+    let control = cut_off(&world, route, "eve", target, &archive);
+    let mut file = control.new_upload().await.unwrap();
+    std::io::Write::write_all(&mut file, archive.as_bytes()).unwrap();
+    let imported = control.import_agent(agent("eve"), file, ArchiveMode::Make);
+    let imported = imported.await.unwrap();
+    let request = format!(
+        "POST {target} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-tar\r\nIdempotency-Key: cut\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{archive}",
+        archive.len()
+    );
+    let again = world.over_unix(request).await;
+    assert_eq!((again.status, again.json()), (200, json!(imported)));
 }

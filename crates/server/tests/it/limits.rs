@@ -1,11 +1,11 @@
 //! Limits of the server's input, and the response at each limit.
 
 use crate::host::Mood;
-use crate::world::{World, read_reply};
+use crate::world::{SECRET, World, read_reply};
 use holon_domain::limits::{CONNECTIONS, REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES, REQUEST_READ_MS};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::UnixStream;
+use tokio::net::{TcpStream, UnixStream};
 
 const PROMPT: &str = "/control/agents/main/prompt";
 
@@ -226,4 +226,39 @@ async fn connections_that_send_half_a_head_keep_no_client_out() {
         200,
         "the newest keep theirs"
     );
+}
+
+/// Lets this process open enough files for a flood. Returns more connections than the TCP listener serves at once.
+fn raise_to_more_than_tcp_slots() -> usize {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    let wanted = u64::try_from(4 * CONNECTIONS).unwrap();
+    limit.current = Some(limit.maximum.map_or(wanted, |most| most.min(wanted)));
+    setrlimit(Resource::Nofile, limit).unwrap();
+    CONNECTIONS + 20
+}
+
+#[tokio::test]
+async fn connections_without_a_token_keep_no_client_out_although_they_send_requests() {
+    let flood = raise_to_more_than_tcp_slots();
+    let world = World::start().await;
+    let patience = Duration::from_millis(REQUEST_READ_MS / 2);
+    let mut anonymous = Vec::new();
+    for _ in 0..flood {
+        let mut stream = TcpStream::connect(world.address).await.unwrap();
+        stream
+            .write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            .await
+            .unwrap();
+        let mut start = [0; 12];
+        let read = tokio::time::timeout(patience, stream.read_exact(&mut start));
+        read.await.expect("there is room").unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        anonymous.push(stream);
+    }
+    let request = format!(
+        "GET /agents/list HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {SECRET}\r\nConnection: close\r\n\r\n"
+    );
+    let reply = tokio::time::timeout(patience, world.over_tcp(request)).await;
+    assert_eq!(reply.expect("there is room").status, 200);
 }

@@ -4,6 +4,7 @@
 
 mod archives;
 mod callbacks;
+mod concealment;
 mod delivery;
 mod gate;
 mod host;

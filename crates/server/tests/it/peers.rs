@@ -4,14 +4,20 @@ use crate::world::World;
 use holon_domain::request_key::TokenScope;
 use holon_domain::{AgentId, TaskId};
 use holon_server::{Access, PeerCommand, route_access};
-use holon_testkit::engine::TestEngine;
+use holon_testkit::engine::{TestEngine, agent};
+use serde_json::json;
 
 async fn world() -> World {
+    world_of("dev", TestEngine::start().await).await
+}
+
+/// A server for which every caller on the socket is a command of this agent.
+async fn world_of(name: &str, engine: TestEngine) -> World {
     let peer = PeerCommand {
-        agent_id: AgentId::parse("dev").unwrap(),
+        agent_id: AgentId::parse(name).unwrap(),
         task_id: TaskId::from_stored("task_1"),
     };
-    World::start_for(TestEngine::start().await, Some(peer)).await
+    World::start_for(engine, Some(peer)).await
 }
 
 #[tokio::test]
@@ -67,4 +73,42 @@ async fn a_command_reads_its_own_agent_and_enqueues_to_it_without_more_authority
         event["provenance"]["origin"]["subsystem"], "agent_command",
         "{event}"
     );
+}
+
+#[tokio::test]
+async fn a_token_in_the_message_of_a_command_is_neither_answered_nor_stored() {
+    let world = world().await;
+    let dev = agent("dev");
+    let triggers = world.engine.reads().triggers(&dev).await.unwrap();
+    let control = world.engine.control();
+    let revealed = control.reveal_trigger(&dev, &triggers[0].id).await;
+    let url = revealed.unwrap().1;
+    let token = url.rsplit('/').next().unwrap();
+    let body = json!({"text": format!("canary-command {url}"), "metadata": {"note": token}});
+    let sent = world
+        .ask("POST", "/agents/dev/enqueue", &body.to_string())
+        .await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let events = world.ask("GET", "/agents/dev/events?limit=500", "").await;
+    let stored = world.engine.stored_bytes();
+    let stored = String::from_utf8_lossy(&stored);
+    assert!(stored.contains("canary-command"));
+    for shown in [&sent.body, &events.body, stored.as_ref()] {
+        assert!(!shown.contains(token));
+    }
+}
+
+#[tokio::test]
+async fn a_name_like_that_of_a_route_opens_no_other_route() {
+    for name in ["list", "deleted"] {
+        let engine = TestEngine::start().await;
+        engine.create(name).await;
+        let world = world_of(name, engine).await;
+        let refused = world.ask("GET", &format!("/agents/{name}"), "").await;
+        assert_eq!(refused.refusal(), (403, "agent_command".into()), "{name}");
+        let own = world
+            .ask("GET", &format!("/agents/{name}/status"), "")
+            .await;
+        assert_eq!(own.status, 200, "{own:?}");
+    }
 }

@@ -161,3 +161,16 @@ async fn the_control_token_is_no_named_token_and_the_other_way_round() {
         assert_eq!(reply.refusal(), (401, "unauthorized".into()));
     }
 }
+
+#[tokio::test]
+async fn a_token_that_revokes_itself_is_told_so_and_opens_nothing_after_it() {
+    let world = World::start().await;
+    let token = make(&world, "self", "control").await;
+    let revoked = send(&world, &token, "POST", "/control/tokens/self/revoke", "").await;
+    assert_eq!(
+        (revoked.status, revoked.json()),
+        (200, json!({"ok": true, "name": "self"}))
+    );
+    let refused = send(&world, &token, "GET", "/agents/list", "").await;
+    assert_eq!(refused.refusal(), (401, "unauthorized".into()));
+}

@@ -1,5 +1,6 @@
 //! The ports of a test engine: a model that answers at once, and homes without other workspaces.
 
+use super::archives;
 use crate::ports::{SMALL_POLICY, refuse_template, says};
 use async_trait::async_trait;
 use holon_domain::AgentId;
@@ -7,8 +8,10 @@ use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::workspace::WorkspaceEntry;
+use holon_engine::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use holon_engine::ports::{HomeHost, ModelClient};
 use holon_engine::request::{HomeChoice, WorkspaceChoice};
+use std::fs::File;
 use tokio_util::sync::CancellationToken;
 
 /// A prompt with this text is never answered.
@@ -71,6 +74,26 @@ impl HomeHost for TrustedHomes {
         choice: &HomeChoice,
     ) -> Result<(), String> {
         refuse_template(choice)
+    }
+
+    async fn pack(&self, order: PackOrder) -> Result<PackedArchive, ArchiveFault> {
+        archives::pack(order)
+    }
+
+    async fn new_upload(&self) -> Result<File, ArchiveFault> {
+        archives::new_upload()
+    }
+
+    async fn read_archive(&self, file: File) -> Result<ReadArchive, ArchiveFault> {
+        archives::read(file)
+    }
+
+    async fn make_from_archive(
+        &self,
+        _agent_home: &str,
+        _archive: ReadArchive,
+    ) -> Result<(), ArchiveFault> {
+        Ok(())
     }
 
     async fn remove(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {

@@ -28,7 +28,7 @@ pub(super) async fn start(
     plan: &HostPlan,
     mut turn: Option<LifecycleLock>,
 ) -> Result<Action, Failure> {
-    let (home, wanted) = (plan.home(), plan.fingerprint());
+    let home = plan.home();
     let stops_before = stops(home);
     let patience = Duration::from_millis(DAEMON_START_MS);
     let deadline = Deadline::after(patience);
@@ -38,7 +38,7 @@ pub(super) async fn start(
         ticks.tick().await;
         let left = deadline.left();
         let found = inspect(home, left).await;
-        match decide_start(&found, &wanted) {
+        match decide_start(&found, &plan.wanted()) {
             StartDecision::Report => {
                 FailureFiles::of(home).clear();
                 return Ok(Action::AlreadyRunning);
