@@ -49,7 +49,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) tokens: usize,
     /// Absent if the part has one form only.
     pub(crate) shorten: Option<Shorten<'a>>,
-    /// Largest share of the budget in tokens. Absent if the part has no limit of its own.
+    /// Largest share of the budget in tokens, if the pins do not fit. Absent if the part has no limit of its own.
     pub(crate) share: Option<usize>,
     /// Work items that the part shows.
     pub(crate) shown: Vec<WorkItemId>,
