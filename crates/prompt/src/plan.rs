@@ -146,11 +146,13 @@ pub(crate) fn plan<'a>(
 
 impl<'a> Entry<'a> {
     fn whole(mut candidate: Candidate<'a>) -> Self {
+        let tokens = candidate.tokens;
+        candidate.tokens += candidate.left_out;
         Self {
             text: Some(std::mem::take(&mut candidate.whole)),
-            tokens: candidate.tokens,
-            limit: 0,
-            reason: None,
+            tokens,
+            limit: tokens,
+            reason: (candidate.left_out > 0).then_some(CutReason::OverShare),
             candidate,
         }
     }
@@ -231,14 +233,14 @@ fn total(entries: &[Entry<'_>]) -> usize {
     entries.iter().map(|entry| entry.tokens).sum()
 }
 
-/// Cuts by priority what may be left out, until it fits: in half of the budget, because the turn itself needs room to
-/// grow, and in what the pins leave.
 /// Tokens of the parts that are not left out for lack of room.
 fn pinned(entries: &[Entry<'_>]) -> usize {
     let pins = entries.iter().filter(|entry| entry.candidate.is_pin());
     pins.map(|entry| entry.tokens).sum()
 }
 
+/// Cuts by priority what may be left out, until it fits: in half of the budget, because the turn itself needs room to
+/// grow, and in what the pins leave.
 fn cut_optional(entries: &mut [Entry<'_>], budget: Budget) {
     let pinned = pinned(entries);
     let room = budget.share(2).min(budget.total.saturating_sub(pinned));
@@ -377,6 +379,11 @@ fn list_cuts(entries: &[Entry<'_>]) -> Vec<BlockCut> {
             continue;
         };
         let is_gone = entry.text.is_none();
+        // Every request cuts a long message at the same place by itself.
+        let is_own_bound = reason == CutReason::OverShare && entry.candidate.left_out > 0;
+        if !is_gone && is_own_bound && entry.candidate.log_seq.is_some() {
+            continue;
+        }
         let through = entry.candidate.log_seq.filter(|_| is_gone);
         let from = tokens_u32(entry.candidate.tokens);
         // Earlier messages are cut oldest first, so the newest position tells all of them.
