@@ -68,6 +68,16 @@ pub struct FrameRecord {
     /// Estimated tokens by which the shortest possible frame exceeds its budget; 0 if the frame fits.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub over_tokens: u32,
+    /// True if the turn's first request offered its tools without the descriptions of their arguments. Later requests
+    /// offer them likewise.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub brief_tools: bool,
+    /// Estimated tokens of those tools. 0 in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub tools_tokens: u32,
+    /// Estimated tokens that the prompt and those tools could take. 0 in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub budget_tokens: u32,
 }
 
 /// Safe point of a turn at which an interjection joined.

@@ -238,7 +238,7 @@ mod tests {
     }
 
     /// Every source, in the order of the type.
-    const SOURCES: [BlockSource; 25] = [
+    const SOURCES: [BlockSource; 26] = [
         BlockSource::Policy,
         BlockSource::Delegation,
         BlockSource::Instructions,
@@ -258,6 +258,7 @@ mod tests {
         BlockSource::Waits,
         BlockSource::Timers,
         BlockSource::CompletedItems,
+        BlockSource::Children,
         BlockSource::ItemTrace,
         BlockSource::RunningTasks,
         BlockSource::EventTurn,

@@ -49,7 +49,7 @@ pub struct ShownPrompt {
     /// Changes of the agent's work that the prompt could show; 0 in prompts of earlier builds.
     #[serde(default)]
     pub working_memory_revision: u64,
-    /// Recaps that the agent's turns had had when this turn was last answered, or later ones if it is an earlier turn.
+    /// Recaps that the agent's turns had had when this turn was last answered.
     #[serde(default)]
     pub compression_epoch: u64,
     /// Parts in the order of the prompt. The last entries may be parts that the first request cut before later ones

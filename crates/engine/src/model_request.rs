@@ -8,7 +8,7 @@
 mod budget;
 mod images;
 
-pub(crate) use budget::{offered_tools, prompt_budget};
+pub(crate) use budget::{needs_brief_tools, offered_tools, prompt_budget};
 pub use images::{RequestImages, images_of_turn};
 
 use crate::kernel::intents_of;
@@ -129,17 +129,20 @@ impl RoundRequest {
         // A turn keeps the workspace it began with, even if the agent's workspace is changed meanwhile.
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
-        let tools = offered_tools(preset, policy, terms.web_tools, rows.turn.prompt_ceiling);
         let budget = turn_budget(&rows, policy);
-        let built = build_frame(&rows, &model, &tools, budget, &files)?;
-        let (mut frame, context) = (frame_record(&rows, &built), context_size(&built));
-        let fixed_tokens = built.tokens + tools.estimated_tokens();
+        let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
+        let (tools, built) = with_tools(&rows, budget, offer, |tools| {
+            build_frame(&rows, &model, tools, budget, &files)
+        })?;
+        let context = context_size(&built);
+        let mut frame = frame_record(&rows, &built, &tools, budget);
+        let fixed_tokens = built.tokens + tools.set.estimated_tokens();
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
             frame: built.frame,
             conversation: Vec::new(),
-            tools,
+            tools: tools.set,
             max_output_tokens: policy.max_output_tokens,
             reasoning_effort: rows.turn.reasoning_effort,
             reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
@@ -349,7 +352,44 @@ fn new_recaps(compaction: Option<&Compaction>) -> u64 {
     u64::from(compaction.is_some_and(|made| made.recap.is_some()))
 }
 
-fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
+/// The tools of a request.
+struct RequestTools {
+    set: ToolSet,
+    /// True if the arguments are not described.
+    is_brief: bool,
+}
+
+/// Chooses the tools of a request, and builds its frame beside them. The first request of a turn describes their
+/// arguments unless pins would give way to that, and later ones offer the same tools, so that every request of a turn
+/// begins like the one before. After a refusal for length the arguments are not described.
+fn with_tools(
+    rows: &TurnRows,
+    budget: PromptBudget,
+    offer: impl Fn(bool) -> ToolSet,
+    build: impl Fn(&ToolSet) -> Option<BuiltFrame>,
+) -> Option<(RequestTools, BuiltFrame)> {
+    let built_with = |is_brief| {
+        let set = offer(is_brief);
+        let built = build(&set)?;
+        Some((RequestTools { set, is_brief }, built))
+    };
+    let kept = rows.frame.as_ref().map(|kept| kept.brief_tools);
+    if budget.ceiling.is_some() {
+        return built_with(true);
+    }
+    let (tools, built) = built_with(kept.unwrap_or(false))?;
+    if kept.is_none() && needs_brief_tools(&built, budget.is_assumed) {
+        return built_with(true);
+    }
+    Some((tools, built))
+}
+
+fn frame_record(
+    rows: &TurnRows,
+    built: &BuiltFrame,
+    tools: &RequestTools,
+    budget: PromptBudget,
+) -> FrameRecord {
     let cache = &built.frame.cache;
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
     let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
@@ -369,6 +409,9 @@ fn frame_record(rows: &TurnRows, built: &BuiltFrame) -> FrameRecord {
         repairs: repairs(rows),
         cuts: built.cuts.clone(),
         over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
+        brief_tools: tools.is_brief,
+        tools_tokens: u32::try_from(tools.set.estimated_tokens()).unwrap_or(u32::MAX),
+        budget_tokens: budget.tokens,
     }
 }
 

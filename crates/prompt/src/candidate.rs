@@ -11,6 +11,9 @@ use std::fmt;
 /// Tokens that joining a part to its neighbours may add.
 pub(crate) const BETWEEN: usize = 1;
 
+/// Bytes for which a token stands where a text is not counted.
+const TOKEN_BYTES: usize = 4;
+
 /// Rank of a part that may be left out. A smaller one gives way first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
@@ -47,9 +50,11 @@ pub(crate) struct Candidate<'a> {
     pub(crate) whole: Cow<'a, str>,
     /// Estimated tokens of `whole`, as the plan counts them.
     pub(crate) tokens: usize,
+    /// Estimated tokens that `whole` leaves out, because the text exceeds a bound of its own.
+    pub(crate) left_out: usize,
     /// Absent if the part has one form only.
     pub(crate) shorten: Option<Shorten<'a>>,
-    /// Largest share of the budget in tokens. Absent if the part has no limit of its own.
+    /// Largest share of the budget in tokens, if the pins do not fit. Absent if the part has no limit of its own.
     pub(crate) share: Option<usize>,
     /// Work items that the part shows.
     pub(crate) shown: Vec<WorkItemId>,
@@ -73,6 +78,7 @@ impl<'a> Candidate<'a> {
             log_seq: None,
             tokens: tokens + BETWEEN,
             whole,
+            left_out: 0,
             shorten: None,
             share: None,
             shown: Vec::new(),
@@ -95,6 +101,14 @@ impl<'a> Candidate<'a> {
     pub(crate) fn or_shorter(self, shorten: impl Fn(usize) -> String + 'a) -> Self {
         Self {
             shorten: Some(Box::new(shorten)),
+            ..self
+        }
+    }
+
+    /// Notes the bytes of a text that exceed the bound of its whole form.
+    pub(crate) fn leaving_out(self, bytes: usize) -> Self {
+        Self {
+            left_out: bytes.div_ceil(TOKEN_BYTES),
             ..self
         }
     }

@@ -39,7 +39,8 @@ pub(crate) fn children<'a>(children: &[ActiveChild]) -> Option<Candidate<'a>> {
 
 fn line(child: &ActiveChild) -> String {
     let seen = &child.observability;
-    let quote = |words: &str| text::preview(&visible::line(words), LINE_BYTES);
+    // A child may repeat what an outsider wrote.
+    let quote = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
     let state = match seen.phase {
         ChildPhase::Running => "works",
         ChildPhase::Blocked => "waits for a command of its own",

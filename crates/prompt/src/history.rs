@@ -87,6 +87,10 @@ pub(crate) fn candidates<'a>(
         } else {
             Candidate::optional(BlockSource::History, priority, whole)
         };
+        let answered = answer.map_or(0, |answer| answer.text.len());
+        let beyond = |bytes: usize| bytes.saturating_sub(RECENT_MESSAGE_BYTES);
+        let candidate =
+            candidate.leaving_out(beyond(item.message.body.render().len()) + beyond(answered));
         candidates.push(Candidate {
             group,
             log_seq: Some(item.log_seq),

@@ -31,5 +31,6 @@ pub use digest::hash;
 pub use entered::entered_guidance;
 pub use frame::{BuiltFrame, ExplainedPart, FrameInput, KeptFrame, build, explain, rebuild};
 pub use history::HistoryItem;
+pub use instructions::shown_sources;
 pub use repair::repaired_failure;
 pub use work::{PlanFile, Work};

@@ -1,9 +1,10 @@
 //! Chooses what a prompt shows under its budget: parts by priority, then shorter forms of the pins.
 //!
 //! Order of parts in the prompt and order of their removal are independent. Invariants: a pin is shortened only when no
-//! other part is left, or to its share if it has one; no pin gives way while one before it in that order can; the current
-//! input is shortened after the others, unless it alone exceeds the budget; a pin is left out only if its shorter form has
-//! no words; the same candidates, budget and earlier cuts give the same plan.
+//! other part is left, or, if the pins alone exceed the budget, to its share if it has one; no pin gives way while one
+//! before it in that order can; the current input is shortened after the others, unless it alone exceeds the budget; a
+//! pin is left out only if its shorter form has no words; the same candidates, budget and earlier cuts give the same
+//! plan.
 
 use crate::candidate::{BETWEEN, Candidate, Priority, Shorten, count};
 use holon_domain::WorkItemId;
@@ -79,8 +80,8 @@ impl Budget {
         self.total / parts
     }
 
-    /// Largest size of the operator's latest words in a turn that something else began. Beside a long request of the past
-    /// the turn keeps its history and its work. Absent if the window is assumed.
+    /// Size of the operator's latest words in a turn that something else began, if the pins do not fit with all of them.
+    /// Beside a request that is too long anyway the turn keeps its history and its work. Absent if the window is assumed.
     pub(crate) fn words_share(self) -> Option<usize> {
         (!self.is_assumed).then(|| self.share(4).max(LEAST_WORDS))
     }
@@ -131,9 +132,11 @@ pub(crate) fn plan<'a>(
     for cut in earlier {
         repeat(&mut entries, cut);
     }
-    for entry in &mut entries {
-        if let Some(share) = entry.candidate.share {
-            entry.shorten(share, CutReason::OverShare);
+    if pinned(&entries) > budget.total {
+        for entry in &mut entries {
+            if let Some(share) = entry.candidate.share {
+                entry.shorten(share, CutReason::OverShare);
+            }
         }
     }
     cut_optional(&mut entries, budget);
@@ -143,11 +146,13 @@ pub(crate) fn plan<'a>(
 
 impl<'a> Entry<'a> {
     fn whole(mut candidate: Candidate<'a>) -> Self {
+        let tokens = candidate.tokens;
+        candidate.tokens += candidate.left_out;
         Self {
             text: Some(std::mem::take(&mut candidate.whole)),
-            tokens: candidate.tokens,
-            limit: 0,
-            reason: None,
+            tokens,
+            limit: tokens,
+            reason: (candidate.left_out > 0).then_some(CutReason::OverShare),
             candidate,
         }
     }
@@ -228,15 +233,16 @@ fn total(entries: &[Entry<'_>]) -> usize {
     entries.iter().map(|entry| entry.tokens).sum()
 }
 
+/// Tokens of the parts that are not left out for lack of room.
+fn pinned(entries: &[Entry<'_>]) -> usize {
+    let pins = entries.iter().filter(|entry| entry.candidate.is_pin());
+    pins.map(|entry| entry.tokens).sum()
+}
+
 /// Cuts by priority what may be left out, until it fits: in half of the budget, because the turn itself needs room to
 /// grow, and in what the pins leave.
 fn cut_optional(entries: &mut [Entry<'_>], budget: Budget) {
-    let is_pin = |entry: &&Entry<'_>| entry.candidate.is_pin();
-    let pinned: usize = entries
-        .iter()
-        .filter(is_pin)
-        .map(|entry| entry.tokens)
-        .sum();
+    let pinned = pinned(entries);
     let room = budget.share(2).min(budget.total.saturating_sub(pinned));
     loop {
         let excess = (total(entries) - pinned).saturating_sub(room);
@@ -373,6 +379,11 @@ fn list_cuts(entries: &[Entry<'_>]) -> Vec<BlockCut> {
             continue;
         };
         let is_gone = entry.text.is_none();
+        // Every request cuts a long message at the same place by itself.
+        let is_own_bound = reason == CutReason::OverShare && entry.candidate.left_out > 0;
+        if !is_gone && is_own_bound && entry.candidate.log_seq.is_some() {
+            continue;
+        }
         let through = entry.candidate.log_seq.filter(|_| is_gone);
         let from = tokens_u32(entry.candidate.tokens);
         // Earlier messages are cut oldest first, so the newest position tells all of them.

@@ -44,6 +44,8 @@ pub struct FrameTexts {
     pub over_tokens: u32,
     /// Failure that the turn repairs.
     pub repairs: Option<TerminalReason>,
+    /// True if the first request offered its tools without the descriptions of their arguments.
+    pub brief_tools: bool,
 }
 
 /// All rows that a model request of an open turn is built from, read in one transaction.
@@ -280,6 +282,7 @@ pub(crate) fn frame_texts(
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
         repairs: frame.repairs,
+        brief_tools: frame.brief_tools,
     }))
 }
 

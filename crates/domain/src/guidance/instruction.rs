@@ -135,7 +135,8 @@ pub struct LoadedAgentsMd {
 }
 
 impl LoadedAgentsMd {
-    fn add(&mut self, source: InstructionSource) {
+    /// Adds a loaded file. Of each scope there is one.
+    pub fn add(&mut self, source: InstructionSource) {
         let place = match source.scope {
             InstructionScope::UserGlobal => &mut self.user_global_source,
             InstructionScope::Agent => &mut self.agent_source,

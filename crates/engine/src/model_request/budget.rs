@@ -4,6 +4,7 @@
 use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::limits;
+use holon_domain::prompt_plan::{BlockCut, CutReason};
 use holon_domain::provider::{
     ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource,
 };
@@ -11,6 +12,7 @@ use holon_domain::token_ratio::TokenRatio;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::PromptCeiling;
 use holon_domain::web::WebTools;
+use holon_prompt::BuiltFrame;
 use holon_store::TurnRows;
 
 /// Largest error of a token estimate, as a divisor of the true size.
@@ -44,23 +46,24 @@ pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget 
     }
 }
 
-/// Returns the tools of a request. Those of a model with a small window are without the descriptions of their arguments
-/// if these would take too much of the prompt: more than two thirds, or a third after a request was refused for its
-/// length.
+/// Returns true if a frame beside whole tools exceeds its budget, or lost words of a pin to it. An assumed budget asks for
+/// nothing: a refusal teaches the real one.
+pub(crate) fn needs_brief_tools(frame: &BuiltFrame, is_assumed: bool) -> bool {
+    let is_over = |cut: &BlockCut| cut.reason == CutReason::OverWindow;
+    !is_assumed && (frame.over_tokens > 0 || frame.cuts.iter().any(is_over))
+}
+
+/// Returns the tools of a request: whole, or without the descriptions of their arguments.
 pub(crate) fn offered_tools(
     preset: ProfilePreset,
     policy: ModelPolicy,
     web: WebTools,
-    ceiling: Option<PromptCeiling>,
+    is_brief: bool,
 ) -> ToolSet {
-    let whole = holon_tools::offered(preset, policy.freeform_tools, web);
-    let thirds = if ceiling.is_some() { 1 } else { 2 };
-    let room = usize::try_from(prompt_budget(policy) / 3 * thirds).unwrap_or(usize::MAX);
-    let is_assumed = policy.source == PolicySource::UnknownFallback;
-    if is_assumed || whole.estimated_tokens() <= room {
-        whole
-    } else {
+    if is_brief {
         holon_tools::offered_briefly(preset, policy.freeform_tools, web)
+    } else {
+        holon_tools::offered(preset, policy.freeform_tools, web)
     }
 }
 

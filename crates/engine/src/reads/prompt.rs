@@ -4,12 +4,14 @@
 use super::{ReadHandle, or_default_if_unreadable};
 use crate::error::Error;
 use crate::model_request::{
-    kept_frame, offered_tools, prompt_budget, shown_children, tasks_running_at, to_history_item,
+    kept_frame, needs_brief_tools, offered_tools, prompt_budget, shown_children, tasks_running_at,
+    to_history_item,
 };
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::guidance::Guidance;
+use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
@@ -20,6 +22,7 @@ use holon_domain::prompt_view::{
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
+use holon_domain::tool_set::ToolSet;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
@@ -71,7 +74,11 @@ impl ReadHandle {
             agent_id: agent_id.clone(),
         })?;
         let roots = self.guidance_roots(&agent);
-        let guidance = self.guidance.read(roots).await;
+        let found = self.guidance.read(roots).await.instructions.sources();
+        let loaded_agents_md = match &asked {
+            Some(asked) => holon_prompt::shown_sources(&asked.rows.texts.agent_scoped, found),
+            None => found,
+        };
         Ok(PromptView {
             agent_id: agent_id.clone(),
             agent_home: agent.agent_home.clone(),
@@ -80,7 +87,7 @@ impl ReadHandle {
             execution_root: agent.workspace.execution_root.clone(),
             cwd: agent.workspace.cwd.clone(),
             execution_policy: ExecutionPolicy::host_local(),
-            loaded_agents_md: guidance.instructions.sources(),
+            loaded_agents_md,
             prompt: asked.map(|asked| show(&agent, &asked, self.web.tools())),
             rounds: rounds.iter().map(cache_use).collect(),
         })
@@ -187,7 +194,9 @@ fn draft(
     let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, now);
     let children = shown_children(&rows.children);
-    let tools = offered_tools(agent.identity.profile_preset, *policy, web, None);
+    let preset = agent.identity.profile_preset;
+    let [whole, brief] =
+        [false, true].map(|is_brief| offered_tools(preset, *policy, web, is_brief));
     let input = FrameInput {
         agent,
         guidance,
@@ -200,13 +209,20 @@ fn draft(
         tasks: &tasks,
         children: &children,
         now,
-        tools: &tools,
+        tools: &whole,
         budget_tokens: prompt_budget(*policy),
         budget_is_assumed: policy.source == PolicySource::UnknownFallback,
         is_refused: false,
         // Only a turn that the runtime itself begins repairs another.
         repairs: None,
     };
+    let built = holon_prompt::build(&input);
+    let tools = if needs_brief_tools(&built, input.budget_is_assumed) {
+        &brief
+    } else {
+        &whole
+    };
+    let input = FrameInput { tools, ..input };
     let parts = holon_prompt::explain(&input, None);
     let blocks: Vec<PromptBlockView> = parts.into_iter().map(block).collect();
     let shown = blocks.iter().filter(|block| block.text.is_some());
@@ -215,7 +231,7 @@ fn draft(
         model_ref: model.to_string(),
         policy: *policy,
         budget_tokens: input.budget_tokens,
-        tools_tokens: u64::try_from(tools.estimated_tokens()).unwrap_or(u64::MAX),
+        tools_tokens: estimated_tokens(tools),
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         blocks,
     }
@@ -250,7 +266,10 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
     let most = ceiling.map_or(u32::MAX, |ceiling| {
         u32::try_from(ceiling.tokens).unwrap_or(u32::MAX)
     });
-    let tools = offered_tools(agent.identity.profile_preset, *policy, web, ceiling);
+    let is_brief = rows.frame.brief_tools || ceiling.is_some();
+    let tools = offered_tools(agent.identity.profile_preset, *policy, web, is_brief);
+    let recorded = RecordedSize::of(&rows.frame);
+    let budget_tokens = recorded.map_or_else(|| prompt_budget(*policy), |size| size.budget_tokens);
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
@@ -265,8 +284,10 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         repairs: rows.texts.repairs,
         now: rows.started_at,
         tools: &tools,
-        budget_tokens: prompt_budget(*policy).min(most),
-        budget_is_assumed: policy.source == PolicySource::UnknownFallback && ceiling.is_none(),
+        budget_tokens: budget_tokens.min(most),
+        // The cuts are on record, so the limits of now make no others.
+        budget_is_assumed: ceiling.is_none()
+            && (recorded.is_some() || policy.source == PolicySource::UnknownFallback),
         is_refused: ceiling.is_some(),
     };
     let parts = holon_prompt::explain(&input, Some(kept_frame(&rows.texts)));
@@ -280,16 +301,48 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         model_ref: model.to_string(),
         policy: *policy,
         budget_tokens: input.budget_tokens,
-        tools_tokens: u64::try_from(tools.estimated_tokens()).unwrap_or(u64::MAX),
+        tools_tokens: recorded.filter(|_| ceiling.is_none()).map_or_else(
+            || estimated_tokens(&tools),
+            |size| u64::from(size.tools_tokens),
+        ),
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
         working_memory_revision: rows.frame.working_memory_revision,
-        compression_epoch: agent.totals.compactions,
+        compression_epoch: rows.frame.compression_epoch + recaps(&rows.entries),
         turn_tokens: shown_tokens(&turn_parts),
         turn_parts,
         blocks,
     }
+}
+
+/// What the first request of a turn could take, and its tools took of that.
+#[derive(Debug, Clone, Copy)]
+struct RecordedSize {
+    budget_tokens: u32,
+    tools_tokens: u32,
+}
+
+impl RecordedSize {
+    /// Returns the sizes on record; `None` in entries of earlier builds.
+    fn of(frame: &FrameRecord) -> Option<Self> {
+        (frame.budget_tokens > 0).then_some(Self {
+            budget_tokens: frame.budget_tokens,
+            tools_tokens: frame.tools_tokens,
+        })
+    }
+}
+
+fn estimated_tokens(tools: &ToolSet) -> u64 {
+    u64::try_from(tools.estimated_tokens()).unwrap_or(u64::MAX)
+}
+
+/// Counts the recaps of a turn.
+fn recaps(entries: &[LogEntry]) -> u64 {
+    let recaps = entries
+        .iter()
+        .filter(|entry| matches!(entry, LogEntry::Recap(_)));
+    u64::try_from(recaps.count()).unwrap_or(u64::MAX)
 }
 
 fn shown_tokens(parts: &[TurnPart]) -> u64 {

@@ -267,7 +267,7 @@ async fn most_of_a_long_turn_can_be_served_from_a_cache() {
     // Several rounds extend the request before the next fold, so that a cache serves most of it.
     let (percent, extended) = (seen.cacheable_percent(), seen.extended);
     assert!(
-        percent >= 84 && extended * 2 >= seen.requests,
+        percent >= 83 && extended * 2 >= seen.requests,
         "{percent} %, {extended} of {} requests extend the one before, {} tokens on average",
         seen.requests,
         seen.tokens / u64::from(seen.requests),

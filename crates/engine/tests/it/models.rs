@@ -117,7 +117,9 @@ async fn a_model_nobody_knows_is_asked_within_what_its_errors_taught() {
         let names = tools.iter().map(|tool| tool.name.clone());
         names.collect()
     };
-    assert_eq!(names(&brief), names(&tools));
+    let mut fitting = names(&tools);
+    fitting.retain(|name| !name.starts_with("Memory"));
+    assert_eq!(names(&brief), fitting, "a small window has no memory tools");
     assert!(brief.estimated_tokens() * 5 < tools.estimated_tokens() * 4);
     assert!(
         second.request.max_output_tokens <= 1_000,

@@ -1,14 +1,20 @@
 //! Prompts over the shell: the operator's words after many wakes, the steps of a work item, and the view of the last
 //! prompt.
 
+use crate::guidance::instructions;
 use crate::house::{House, agent, at_rest, briefs, interject, prompt};
-use holon_domain::model::{ModelRequest, ReplyBlock, StopReason};
+use crate::windows::model;
+use holon_domain::guidance::Guidance;
+use holon_domain::model::{
+    ModelChain, ModelFailure, ModelFailureKind, ModelRequest, ReplyBlock, StopReason,
+};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::prompt_view::TurnPartKind;
+use holon_domain::provider::LearnedLimits;
 use holon_domain::turn::TerminalReason;
 use holon_engine::Host;
 use holon_engine::request::Wake;
-use holon_testkit::ports::{calls, reply, says};
+use holon_testkit::ports::{calls, failure, reply, says};
 use serde_json::json;
 
 async fn wake(host: &Host, reason: &str) {
@@ -398,4 +404,58 @@ async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repa
     assert!(!context(&asked.request).contains("This turn repairs that"));
     asked.answer(says("you are welcome"));
     at_rest(&host, "main").await;
+}
+
+#[tokio::test]
+async fn a_prompt_of_then_is_shown_with_the_facts_of_then() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    house.guidance.set(instructions("Mind the gap."));
+    prompt(&host, "main", "look").await;
+    let asked = house.model.next().await;
+    let tools = u64::try_from(asked.request.tools.estimated_tokens()).expect("tokens");
+    asked.answer(says("looked"));
+    briefs(&host, "main", 1).await;
+    let view = async || {
+        let view = host.reads().prompt(&agent("main"), Some(1)).await;
+        view.expect("a view")
+    };
+    let then = view().await;
+    let shown = then.prompt.clone().expect("a prompt");
+    assert_eq!(shown.tools_tokens, tools);
+
+    house.guidance.set(Guidance::default());
+    prompt(&host, "main", "look again").await;
+    let asked = house.model.next().await;
+    asked.answer(Err(ModelFailure {
+        learned: Some(LearnedLimits {
+            context_window_tokens: Some(4_000),
+            ..LearnedLimits::default()
+        }),
+        ..failure(ModelFailureKind::InvalidRequest)
+    }));
+    for _ in 0..20 {
+        let look = calls(&[("AgentGet", json!({}))]);
+        house.model.next().await.answer(look);
+    }
+    house.model.next().await.answer(says("looked"));
+    briefs(&host, "main", 2).await;
+    let now = view().await;
+    let source = now.loaded_agents_md.agent_source.as_ref();
+    assert_eq!(
+        source.map(|source| source.path.as_str()),
+        Some("/agents/main/AGENTS.md")
+    );
+    assert_eq!(now.loaded_agents_md, then.loaded_agents_md);
+    let later = now.prompt.expect("a prompt");
+    assert_eq!(later.budget_tokens, shown.budget_tokens);
+    assert_eq!(later.tools_tokens, shown.tools_tokens);
+    assert_eq!(later.blocks, shown.blocks);
+    let last = host.reads().prompt(&agent("main"), None).await;
+    let last = last.expect("a view");
+    assert_eq!(last.loaded_agents_md.agent_source, None);
+    let last = last.prompt.expect("a prompt");
+    assert!(last.budget_tokens < shown.budget_tokens);
+    assert!(last.compression_epoch > 0, "the second turn was folded");
+    assert_eq!(later.compression_epoch, 0, "the first was not");
 }

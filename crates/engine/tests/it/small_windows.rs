@@ -2,11 +2,14 @@
 
 use crate::guidance::instructions;
 use crate::house::{House, agent, briefs, prompt};
-use crate::windows::{exactly, stating_house};
+use crate::windows::{exactly, model, stating_house};
+use holon_domain::agent::ProfilePreset;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::model::{ModelChain, ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::prompt_plan::{BlockOutcome, CutReason};
 use holon_domain::provider::LearnedLimits;
 use holon_domain::turn::TerminalReason;
+use holon_domain::web::WebTools;
 use holon_engine::Host;
 use holon_testkit::ports::{PendingCall, calls, failure, says};
 use serde_json::json;
@@ -86,7 +89,7 @@ async fn twenty_turns_end_well_on_a_provider_that_takes_less_than_its_window() {
 
 #[tokio::test]
 async fn the_prompt_view_counts_the_tools_of_the_next_request_after_a_refusal() {
-    let (house, _stating, host) = stating_house(exactly(8_192)).await;
+    let (house, _stating, host) = stating_house(exactly(16_384)).await;
     prompt(&host, "main", "Look at the ledger.").await;
     let first = house.model.next().await;
     let whole = first.request.tools.estimated_tokens();
@@ -148,4 +151,101 @@ async fn after_a_refusal_the_input_is_smaller_or_the_refused_sum_or_nothing_is_s
             briefs(&host, "main", 1).await;
         }
     }
+}
+
+/// Tells whether the tools of a request are those without descriptions of their arguments.
+fn has_brief_tools(request: &ModelRequest) -> bool {
+    let web = WebTools::default();
+    let whole = holon_tools::offered(ProfilePreset::PublicNamed, false, web);
+    let brief = holon_tools::offered_briefly(ProfilePreset::PublicNamed, false, web);
+    let is_brief = request.tools.is_shared_with(&brief);
+    assert!(is_brief || request.tools.is_shared_with(&whole));
+    is_brief
+}
+
+#[tokio::test]
+async fn no_pin_gives_way_while_the_arguments_of_the_tools_are_described() {
+    for (window, is_brief) in [(4_096, true), (8_192, true), (16_384, false)] {
+        let (house, _stating, host) = stating_house(exactly(window)).await;
+        house.guidance.set(instructions(&rules().repeat(2)));
+        prompt(&host, "main", "Look.").await;
+        let call = house.model.next().await;
+        assert_eq!(has_brief_tools(&call.request), is_brief, "{window}");
+        let tokens = u64::try_from(call.request.tools.estimated_tokens()).expect("tokens");
+        call.answer(says("looked"));
+        briefs(&host, "main", 1).await;
+        let view = host.reads().prompt(&agent("main"), None).await;
+        let shown = view.expect("a view").prompt.expect("a prompt");
+        assert_eq!(shown.tools_tokens, tokens, "{window}");
+        let is_over = |outcome: BlockOutcome| {
+            matches!(
+                outcome,
+                BlockOutcome::Shortened {
+                    reason: CutReason::OverWindow
+                }
+            )
+        };
+        let lost = shown
+            .blocks
+            .iter()
+            .any(|block| is_over(block.decision.outcome));
+        assert!(is_brief || !lost, "{window}");
+    }
+}
+
+#[tokio::test]
+async fn the_next_prompt_is_drafted_with_the_tools_that_it_gets() {
+    let (house, _stating, host) = stating_house(exactly(8_192)).await;
+    house.guidance.set(instructions(&rules().repeat(2)));
+    prompt(&host, "main", "Look.").await;
+    house.model.next().await.answer(says("looked"));
+    briefs(&host, "main", 1).await;
+    let (reads, main) = (host.reads(), agent("main"));
+    let draft = reads.draft_prompt(&main, "Look again.".to_owned(), None);
+    let draft = draft.await.expect("a draft");
+    prompt(&host, "main", "Look again.").await;
+    let call = house.model.next().await;
+    let tokens = u64::try_from(call.request.tools.estimated_tokens()).expect("tokens");
+    assert!(has_brief_tools(&call.request));
+    assert_eq!(draft.tools_tokens, tokens);
+    call.answer(says("looked"));
+    briefs(&host, "main", 2).await;
+}
+
+#[tokio::test]
+async fn a_turn_keeps_its_tools_although_its_provider_counts_differently_than_estimated() {
+    for (window, halves, files) in [(12_288, 4, 0), (8_192, 1, 2)] {
+        let (house, _stating, host) = stating_house(exactly(window)).await;
+        house.guidance.set(instructions(&rules().repeat(files)));
+        prompt(&host, "main", "Look.").await;
+        let first = house.model.next().await;
+        let is_brief = has_brief_tools(&first.request);
+        assert_eq!(is_brief, window == 8_192, "{window}");
+        let tokens = first.request.estimated_tokens() * halves / 2;
+        first.answer(used(tokens, calls(&[("AgentGet", json!({}))])));
+        let second = house.model.next().await;
+        assert_eq!(has_brief_tools(&second.request), is_brief, "{window}");
+        second.answer(says("looked"));
+        briefs(&host, "main", 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_model_nobody_knows_gets_brief_tools_from_a_refusal_to_the_end_of_the_turn() {
+    let house = House::asking(ModelChain::only(model("local/unknown")));
+    let host = house.with_main().await;
+    prompt(&host, "main", "Look.").await;
+    let first = house.model.next().await;
+    assert!(!has_brief_tools(&first.request));
+    first.answer(calls(&[("AgentGet", json!({}))]));
+    let second = house.model.next().await;
+    assert!(!has_brief_tools(&second.request));
+    second.answer(too_long(None, false));
+    let third = house.model.next().await;
+    assert!(has_brief_tools(&third.request));
+    third.answer(calls(&[("AgentGet", json!({}))]));
+    let fourth = house.model.next().await;
+    assert!(has_brief_tools(&fourth.request));
+    fourth.answer(says("looked"));
+    briefs(&host, "main", 1).await;
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-fn model(text: &str) -> ModelRef {
+pub(crate) fn model(text: &str) -> ModelRef {
     ModelRef::parse(text).expect("a model")
 }
 

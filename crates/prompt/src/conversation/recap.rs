@@ -4,7 +4,7 @@
 //! later calls may need, and the newest change of each work item. The current item follows as it is when the recap is
 //! written, because the frame shows it as it was when the turn began. Operator messages are not part of a recap: they
 //! stand before it, whole. Everything that a model or a program wrote stands on one line with unseen characters
-//! escaped, so that it cannot pass for a message.
+//! escaped, and what may hold words of others in quotes, so that it cannot pass for a message.
 
 mod handles;
 
@@ -316,7 +316,7 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     let outcome = match &envelope.outcome {
         ToolOutcome::Success { result } => format!(
             "{}{}",
-            short(&envelope.summary_text, SUMMARY_BYTES),
+            quote(&envelope.summary_text, SUMMARY_BYTES),
             complaint(result).unwrap_or_default()
         ),
         ToolOutcome::Error { error } => {
@@ -325,7 +325,7 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
             format!(
                 "failed ({}): {}{}",
                 error.kind,
-                short(&error.message, SUMMARY_BYTES),
+                quote(&error.message, SUMMARY_BYTES),
                 hint.unwrap_or_default()
             )
         }
@@ -349,8 +349,13 @@ fn joined(message: &MessageEnvelope) -> String {
     format!("a task ended: {}", visible::quoted(&shown))
 }
 
+/// Quotes the beginning of a text on one line. A summary or an error may hold words of a child, a program or a page.
+pub(super) fn quote(words: &str, bytes: usize) -> String {
+    visible::quoted(&text::preview(words.trim(), bytes))
+}
+
 /// Puts the beginning of a text on one line.
-pub(super) fn short(words: &str, bytes: usize) -> String {
+fn short(words: &str, bytes: usize) -> String {
     visible::line(&text::preview(words.trim(), bytes))
 }
 

@@ -4,7 +4,7 @@
 //! leave parts of fences behind, and a program could write the missing ones. The last forms are one line of the runtime:
 //! whether the call succeeded, what it was about, and the handles that later calls need.
 
-use super::recap::{collect_handles, short};
+use super::recap::{collect_handles, quote};
 use super::{ConversationInput, Span, guidance, tokens_of};
 use holon_domain::CallId;
 use holon_domain::log::LogEntry;
@@ -126,9 +126,9 @@ fn render(
 
 fn outcome(envelope: &ToolEnvelope, bytes: usize) -> String {
     match &envelope.outcome {
-        ToolOutcome::Success { .. } => format!("done: {}", short(&envelope.summary_text, bytes)),
+        ToolOutcome::Success { .. } => format!("done: {}", quote(&envelope.summary_text, bytes)),
         ToolOutcome::Error { error } => {
-            format!("failed ({}): {}", error.kind, short(&error.message, bytes))
+            format!("failed ({}): {}", error.kind, quote(&error.message, bytes))
         }
     }
 }

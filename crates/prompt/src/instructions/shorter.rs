@@ -1,13 +1,16 @@
-//! Shortens rendered instruction files to a number of tokens.
+//! Shortens rendered instruction files to a number of tokens, and finds the files in a stored text again.
 //!
 //! The room is divided among the files. A file whose part of it shows nothing of use is named in one line, without its
 //! heading and its enclosure; if no file is shown, that line stands alone. Invariant: what is shown of a file stays in
 //! an enclosure of its own.
 
-use super::{RANK, cut_note};
+use super::{NOT_LOADED, RANK, class, cut_note};
 use crate::candidate::count;
 use crate::excerpt::Excerpt;
-use crate::fence;
+use crate::{fence, visible};
+use holon_domain::guidance::{
+    InstructionKind, InstructionNote, InstructionScope, InstructionSource, LoadedAgentsMd,
+};
 use holon_domain::text;
 
 /// The rank in few words, for a window without room for more.
@@ -25,6 +28,13 @@ const NOT_SHOWN: &str = "Instruction files not shown for lack of room; read them
 /// How the line of a heading with the path begins.
 const SOURCE: &str = "source: ";
 
+/// Every scope.
+const SCOPES: [InstructionScope; 3] = [
+    InstructionScope::UserGlobal,
+    InstructionScope::Agent,
+    InstructionScope::Workspace,
+];
+
 /// How the note about a cut file begins.
 pub(super) const CUT_NOTE: &str = "Only the first ";
 
@@ -38,6 +48,42 @@ struct Enclosed<'a> {
     inside: &'a str,
     /// The enclosure with its markers.
     whole: &'a str,
+}
+
+/// Writes the line of a heading with the path.
+pub(super) fn source_line(path: &str) -> String {
+    format!("{SOURCE}{}", visible::line(path))
+}
+
+/// Returns the files that a stored text shows. `found` are those that are there now; of their notes the ones stay that
+/// the text has too.
+#[must_use]
+pub fn shown_sources(agent_scoped: &str, found: LoadedAgentsMd) -> LoadedAgentsMd {
+    let (files, _) = parse(agent_scoped);
+    let is_told = |note: &InstructionNote| {
+        let told = format!("{}\n{NOT_LOADED}", source_line(&note.source.path));
+        agent_scoped.contains(&told)
+    };
+    let mut shown = LoadedAgentsMd {
+        notes: found.notes.into_iter().filter(is_told).collect(),
+        ..LoadedAgentsMd::default()
+    };
+    for file in files {
+        let scope = SCOPES.into_iter().find(|scope| class(*scope) == file.class);
+        if let (Some(scope), Some(path)) = (scope, paths(file.head).next()) {
+            let is_claude = path.ends_with(InstructionKind::ClaudeMd.file_name());
+            shown.add(InstructionSource {
+                scope,
+                kind: if is_claude {
+                    InstructionKind::ClaudeMd
+                } else {
+                    InstructionKind::AgentsMd
+                },
+                path: path.to_owned(),
+            });
+        }
+    }
+    shown
 }
 
 /// Shortens rendered files to a number of tokens. Empty if there is no room for a word of them.

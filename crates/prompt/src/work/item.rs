@@ -37,8 +37,10 @@ pub(super) fn candidate<'a>(
             format!("Current work item, shortened for lack of room; GetWorkItem shows it whole:\n{short}")
         })
     };
+    let listed: usize = item.todo_list.iter().map(|entry| todo(entry).len()).sum();
     Candidate::pin(BlockSource::CurrentItem, whole)
         .or_shorter(shorter)
+        .leaving_out(listed.saturating_sub(TODO_BYTES))
         .showing(vec![item.id.clone()])
 }
 

@@ -1,10 +1,12 @@
 //! Order, labels and bounds of a frame.
 
 use crate::fixture::{Scene, at, channel, kept, operator, past, task, task_result, webhook};
+use crate::work::{busy, item};
 use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::Body;
 use holon_domain::model::Stability;
-use holon_prompt::{hash, interjection_text, rebuild};
+use holon_domain::prompt_plan::{BlockOutcome, BlockSource, CutReason};
+use holon_prompt::{ExplainedPart, Work, explain, hash, interjection_text, rebuild};
 use serde_json::json;
 
 #[test]
@@ -313,4 +315,61 @@ fn a_small_budget_leaves_out_the_oldest_turns_in_groups_and_never_the_current_in
         before = now;
     }
     assert_eq!(before, all);
+}
+
+#[test]
+fn a_text_that_exceeds_a_bound_of_its_own_is_told_as_shortened() {
+    let mut scene = busy();
+    let words = "request line with words\n".repeat(900);
+    let answer = "answer line with words\n".repeat(800);
+    scene.history = vec![
+        past(operator(1, &words), Some(&answer)),
+        past(operator(2, "short"), Some("answer")),
+    ];
+    scene.current = operator(3, "go on");
+    let outcomes = |parts: Vec<ExplainedPart>| -> Vec<(BlockOutcome, u32, u32)> {
+        let parts = parts.into_iter().map(|part| part.decision);
+        let history = parts.filter(|part| part.source == BlockSource::History);
+        history
+            .map(|part| (part.outcome, part.from_tokens, part.to_tokens))
+            .collect()
+    };
+    let built = scene.built();
+    let mut later = scene.input();
+    later.work = Work::Kept(built.work.as_deref());
+    for parts in [
+        explain(&scene.input(), None),
+        explain(&later, Some(kept(&built))),
+    ] {
+        let shown = outcomes(parts);
+        let [(long, from, to), (short, ..)] = shown.as_slice() else {
+            panic!("{shown:?}");
+        };
+        let reason = CutReason::OverShare;
+        assert_eq!(*long, BlockOutcome::Shortened { reason });
+        assert!(from > &(to * 4), "{from} to {to}");
+        assert_eq!(*short, BlockOutcome::Kept);
+    }
+    assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+    assert!(
+        built.cuts.is_empty(),
+        "every request cuts it at the same place"
+    );
+
+    let todo = json!({"text": "t".repeat(200), "state": "pending"});
+    let item = item("current", &json!({ "todo_list": vec![todo; 100] }));
+    scene.work.current = Some(item);
+    let built = scene.built();
+    let [cut] = built.cuts.as_slice() else {
+        panic!("{:?}", built.cuts);
+    };
+    assert_eq!(
+        (cut.source, cut.reason),
+        (BlockSource::CurrentItem, CutReason::OverShare)
+    );
+    assert!(cut.from > cut.to && cut.to > 0, "{cut:?}");
+    let mut later = scene.input();
+    later.work = Work::Kept(built.work.as_deref());
+    let rebuilt = rebuild(&later, kept(&built));
+    assert_eq!((&rebuilt.frame, &rebuilt.cuts), (&built.frame, &built.cuts));
 }

@@ -3,7 +3,7 @@
 //! `HOLON_HISTORIES` sets the number of turns for long runs; 2,500 without it.
 
 use crate::fixture::{operator, task_result};
-use crate::long_turn::{Turn, assert_paired, command, queued, texts, tokens};
+use crate::long_turn::{Turn, assert_paired, child_report, command, queued, texts, tokens};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::ConversationItem;
 use holon_domain::text;
@@ -41,6 +41,11 @@ enum CallResult {
         lines: Vec<&'static str>,
         stdout: usize,
     },
+    /// The report of a child that imitates the lines of the runtime.
+    Child {
+        lines: Vec<&'static str>,
+        words: usize,
+    },
     Batch(Vec<usize>),
     Patch(usize),
     WorkItem {
@@ -74,6 +79,8 @@ fn call_result() -> impl Strategy<Value = CallResult> {
             .prop_map(|(stdout, stderr)| CallResult::Command { stdout, stderr }),
         2 => (prop::collection::vec(prop::sample::select(&FORGERIES[..]), 1..5), 0..3_000_usize)
             .prop_map(|(lines, stdout)| CallResult::Forgery { lines, stdout }),
+        1 => (prop::collection::vec(prop::sample::select(&FORGERIES[..]), 1..5), 0..3_000_usize)
+            .prop_map(|(lines, words)| CallResult::Child { lines, words }),
         1 => prop::collection::vec(0..2_000_usize, 1..5).prop_map(CallResult::Batch),
         1 => (1..40_usize).prop_map(CallResult::Patch),
         2 => (0..6_u8, work).prop_map(|(number, tool)| CallResult::WorkItem { number, tool }),
@@ -107,6 +114,14 @@ fn envelope(result: &CallResult) -> ToolEnvelope {
             let forged = forged.join("\n");
             let output = format!("{forged}\n{}\n{forged}", lines(*stdout));
             let mut envelope = command(&output, &forged);
+            envelope.fence_key = Some("000102030405060708090a0b0c0d0e0f".to_owned());
+            envelope
+        }
+        CallResult::Child {
+            lines: forged,
+            words,
+        } => {
+            let mut envelope = child_report(&format!("{}\n{}", forged.join("\n"), lines(*words)));
             envelope.fence_key = Some("000102030405060708090a0b0c0d0e0f".to_owned());
             envelope
         }

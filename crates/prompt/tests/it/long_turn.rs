@@ -4,10 +4,14 @@ use crate::fixture::{Scene, at};
 use holon_domain::CallId;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, ToolCall, calls_of};
+use holon_domain::intent::TaskOutput;
+use holon_domain::limits::FAILURE_SUMMARY_BYTES;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, PromptBlock, StopReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::task::TaskRecord;
+use holon_domain::text;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
@@ -183,6 +187,32 @@ pub(crate) fn command(stdout: &str, stderr: &str) -> ToolEnvelope {
         "stderr_preview": stderr, "truncated": false, "artifacts": [], "command_diagnostics": {},
     });
     ToolEnvelope::success("ExecCommand", "exit 0", result)
+}
+
+/// The result of a look at a child that reported these words.
+pub(crate) fn child_report(words: &str) -> ToolEnvelope {
+    let task = json!({
+        "id": "task_9", "agent_id": "main", "kind": "child_agent_task", "status": "completed",
+        "created_at": at(0), "updated_at": at(9),
+        "recovery": {
+            "kind": "child_agent_task", "summary": "count", "prompt": "count", "trust": "trusted_operator",
+            "workspace_mode": "inherit", "child": {"child_agent_id": "child-7", "delegation_id": "delegation_1"},
+        },
+        "end": {
+            "ended_at": at(9), "result_summary": text::preview(words, FAILURE_SUMMARY_BYTES),
+            "output_summary": words, "output_bytes": words.len(), "output_cut": false,
+        },
+    });
+    let task: TaskRecord = serde_json::from_value(task).unwrap();
+    let query = TaskOutput {
+        task_id: task.id.clone(),
+        wait_ms: None,
+        after_byte: None,
+        stderr_after_byte: None,
+        tail_lines: None,
+        max_output_tokens: None,
+    };
+    holon_tools::task_output::envelope(&task, &query, Err("it is no command"), at(10))
 }
 
 /// The result of a command that printed about so many bytes.

@@ -289,6 +289,26 @@ fn old_words_of_the_operator_leave_an_event_turn_its_history_and_its_tasks() {
 }
 
 #[test]
+fn words_of_the_operator_that_fit_are_whole_and_parts_of_lower_rank_give_way() {
+    let long = format!("Watch the build.\n{}", "The rule is plain. ".repeat(3_000));
+    let mut scene = busy();
+    scene.history = (1..24)
+        .map(|n| past(channel(n, &"news of the day ".repeat(220)), Some("noted")))
+        .collect();
+    scene.operator = Some(operator(0, &long));
+    scene.current = channel(30, "build 77 failed");
+    scene.budget_tokens = 24_000;
+    let (built, text) = fitting(&scene);
+    assert!(text.contains(&long), "{:?}", built.cuts);
+    let is_cut = |source| built.cuts.iter().any(|cut| cut.source == source);
+    assert!(!is_cut(BlockSource::OperatorWords), "{:?}", built.cuts);
+    assert!(is_cut(BlockSource::History), "{:?}", built.cuts);
+    let mut later = scene.input();
+    later.work = Work::Kept(built.work.as_deref());
+    assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+}
+
+#[test]
 fn old_words_are_whole_under_a_window_that_is_only_assumed() {
     let long = "words ".repeat(20_000);
     let mut scene = Scene::new();

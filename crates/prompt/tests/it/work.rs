@@ -11,7 +11,7 @@ use holon_domain::work_item::{
 use holon_prompt::{PlanFile, Work, build};
 use serde_json::{Value, json};
 
-fn item(name: &str, more: &Value) -> WorkItemRecord {
+pub(crate) fn item(name: &str, more: &Value) -> WorkItemRecord {
     let mut row = json!({
         "id": format!("work_{name}"), "agent_id": "main", "workspace_id": "ws-1",
         "objective": format!("Do {name}"), "state": "open", "plan_status": "ready",

@@ -93,9 +93,34 @@ pub fn envelope(fetched: Result<FetchedPage, ToolError>) -> ToolEnvelope {
     }
 }
 
+/// Bytes of a content type that a receipt shows.
+const MEDIA_TYPE_BYTES: usize = 80;
+
+/// Returns type and subtype of a content type, which a server may spell as it likes.
+fn media_type(content_type: &str) -> &str {
+    let is_token = |part: &str| {
+        let mut bytes = part.bytes();
+        !part.is_empty() && bytes.all(|byte| byte.is_ascii_alphanumeric() || TOKEN.contains(&byte))
+    };
+    let kind = content_type.split(';').next().unwrap_or_default().trim();
+    let parts = kind.split_once('/');
+    let is_sound = parts.is_some_and(|(main, sub)| is_token(main) && is_token(sub));
+    if is_sound && kind.len() <= MEDIA_TYPE_BYTES {
+        kind
+    } else {
+        "an unusual content type"
+    }
+}
+
+/// Characters of a token in a header, beside letters and digits.
+const TOKEN: &[u8] = b"!#$%&'*+-.^_`|~";
+
 /// Renders a page for a model: the outcome first, then the text inside of a fence.
 pub(crate) fn text(page: &FetchedPage, key: FenceKey<'_>) -> String {
-    let kind = page.content_type.as_deref().unwrap_or("no content type");
+    let kind = page
+        .content_type
+        .as_deref()
+        .map_or("no content type", media_type);
     let mut text = format!(
         "status {} ({kind}, {} bytes, sha256 {})",
         page.status, page.bytes_read, page.sha256

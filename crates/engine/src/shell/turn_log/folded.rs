@@ -1,5 +1,5 @@
 //! Shortens the rounds of a log that a recap stands for. A request shows nothing of them, and a later recap reads only
-//! the beginnings of their texts. The guidance of a workspace that a round entered is still shown, so it stays whole.
+//! the beginnings of their texts, and the end of what a command wrote to standard error. The guidance of a workspace that a round entered is still shown, so it stays whole.
 
 use holon_domain::block::Block;
 use holon_domain::log::LogEntry;
@@ -93,11 +93,30 @@ fn cut(text: &mut String) {
     }
 }
 
+/// Member of a result whose end a recap quotes.
+const READ_FROM_END: &str = "stderr_preview";
+
+fn cut_beginning(text: &mut String) {
+    // Blank lines at the end say nothing.
+    let end = text::suffix(text.trim_end(), TEXT_BYTES);
+    if end.len() < text.len() {
+        *text = end.to_owned();
+    }
+}
+
 fn cut_all(value: &mut Value) {
     match value {
         Value::String(text) => cut(text),
         Value::Array(members) => members.iter_mut().for_each(cut_all),
-        Value::Object(members) => members.values_mut().for_each(cut_all),
+        Value::Object(members) => {
+            for (name, member) in members {
+                if let (READ_FROM_END, Value::String(text)) = (name.as_str(), &mut *member) {
+                    cut_beginning(text);
+                } else {
+                    cut_all(member);
+                }
+            }
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -119,7 +138,10 @@ mod tests {
                 "entry": "tool_result", "round": number, "call_id": "call_1", "duration_ms": 1,
                 "envelope": {
                     "tool_name": "ExecCommand", "status": "success", "summary_text": "exit 0",
-                    "result": {"stdout_preview": "x".repeat(bytes), "task_id": "task_7"},
+                    "result": {
+                        "stdout_preview": "x".repeat(bytes), "task_id": "task_7",
+                        "stderr_preview": format!("{}error: no such file\n\n", "warning\n".repeat(bytes / 8)),
+                    },
                 },
             },
         ]);
@@ -156,5 +178,11 @@ mod tests {
             panic!("a success");
         };
         assert_eq!(result["task_id"], "task_7");
+        let complaints = result["stderr_preview"].as_str().expect("a text");
+        assert!(
+            complaints.ends_with("\nerror: no such file"),
+            "{complaints}"
+        );
+        assert!(complaints.len() <= TEXT_BYTES);
     }
 }

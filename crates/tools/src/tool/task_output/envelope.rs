@@ -12,7 +12,7 @@ use crate::tool::task;
 use holon_domain::command::{MissingOutput, StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
-use holon_domain::task::{ArtifactRef, TaskOutputSnapshot, TaskRecord};
+use holon_domain::task::{ArtifactRef, TaskKind, TaskOutputSnapshot, TaskRecord};
 use holon_domain::text;
 use holon_domain::time::Timestamp;
 use holon_domain::tool::ToolEnvelope;
@@ -211,12 +211,17 @@ fn with_missing_stderr(task: &TaskRecord, printed: &TaskStreams) -> Option<TaskS
     })
 }
 
-/// Renders the task's status in one line.
+/// Renders the task's status in one line. The summary of a child that reported is the beginning of its report, which
+/// stands in a fence, so the line leaves it out.
 pub(super) fn outcome(result: &TaskOutputResult) -> String {
     let snapshot = &result.task;
     let status = task::status_name(snapshot.status);
     let told = format!("task {} {status}", snapshot.task_id);
-    match (&snapshot.result_summary, result.running_for_ms) {
+    let summary = snapshot
+        .result_summary
+        .as_ref()
+        .filter(|_| !is_reported(snapshot));
+    match (summary, result.running_for_ms) {
         (Some(summary), _) => {
             let prefix = format!("{status}: ");
             let summary = summary.strip_prefix(&prefix).unwrap_or(summary);
@@ -224,6 +229,16 @@ pub(super) fn outcome(result: &TaskOutputResult) -> String {
         }
         (None, Some(millis)) => format!("{told} for {}", span(millis)),
         (None, None) => told,
+    }
+}
+
+/// Returns true if a child wrote a report. The runtime's words about the end of a child leave no output behind.
+const fn is_reported(snapshot: &TaskOutputSnapshot) -> bool {
+    match snapshot.kind {
+        TaskKind::CommandTask | TaskKind::SleepJob => false,
+        TaskKind::ChildAgentTask | TaskKind::SubagentTask | TaskKind::WorktreeSubagentTask => {
+            !matches!(snapshot.output_bytes, Some(0)) || !snapshot.output_preview.is_empty()
+        }
     }
 }
 
