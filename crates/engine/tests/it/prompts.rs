@@ -429,12 +429,13 @@ async fn a_prompt_of_then_is_shown_with_the_facts_of_then() {
     let asked = house.model.next().await;
     asked.answer(Err(ModelFailure {
         learned: Some(LearnedLimits {
-            context_window_tokens: Some(4_000),
+            context_window_tokens: Some(10_000),
+            max_output_tokens: Some(1_000),
             ..LearnedLimits::default()
         }),
         ..failure(ModelFailureKind::InvalidRequest)
     }));
-    for _ in 0..20 {
+    for _ in 0..30 {
         let look = calls(&[("AgentGet", json!({}))]);
         house.model.next().await.answer(look);
     }
