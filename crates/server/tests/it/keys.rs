@@ -298,14 +298,15 @@ async fn a_clone_and_an_import_are_found_again_although_their_responses_were_not
     let body = r#"{"name":"copy"}"#;
     let target = "/control/agents/main/clone";
     let control = cut_off(&world, "/control/agents/{id}/clone", "main", target, body);
-    let copied = control.clone_agent(&agent("main"), agent("copy"), ArchiveMode::Make);
+    let main = agent("main");
+    let copied = control.clone_agent(&main, agent("copy"), ArchiveMode::Make);
     let copied = copied.await.unwrap();
     let again = send(&world, target, "cut", body).await;
     assert_eq!((again.status, again.json()), (200, json!(copied)));
     let exported = world
         .engine
         .control()
-        .export_agent(&agent("main"), ArchiveMode::Make)
+        .export_agent(&main, ArchiveMode::Make)
         .await;
     let archive = std::io::read_to_string(exported.unwrap().file.unwrap()).unwrap();
     let target = "/control/agents/eve/import";
