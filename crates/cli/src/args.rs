@@ -393,7 +393,7 @@ pub(crate) enum DebugCommand {
     Latency {
         #[command(flatten)]
         agent: AgentArg,
-        /// Turns to show.
+        /// Number of turns to show, from the newest backwards.
         #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
         limit: u64,
         /// Events to read for them at most.

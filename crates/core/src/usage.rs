@@ -92,7 +92,7 @@ pub(crate) struct ClosedCall {
 
 /// Tokens of a call, and who counted them.
 enum CallUsage {
-    /// By its provider.
+    /// By the provider of the call.
     Reported(TokenUsage),
     /// By the runtime, because the provider did not say.
     Estimated(TokenUsage),

@@ -200,7 +200,7 @@ pub enum MemoryQuery {
 pub struct MemoryPage {
     /// The query as it was searched for; cut if it was too long.
     pub query: String,
-    /// Best first.
+    /// Records that were found, best first.
     pub results: Vec<MemoryHit>,
     #[serde(default)]
     pub lag: MemoryLag,

@@ -258,7 +258,7 @@ pub struct AgentStateView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolLatency {
     pub tool_name: String,
-    /// Calls that ended.
+    /// Number of calls that have ended, well or not.
     pub calls: u64,
     /// Calls of these that failed.
     pub failed: u64,

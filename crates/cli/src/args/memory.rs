@@ -14,7 +14,7 @@ pub(crate) enum MemoryCommand {
         /// Words, names, paths or ids, in any language. Nothing is an operator.
         #[arg(required = true)]
         query: Vec<String>,
-        /// Most results.
+        /// Largest number of results to print.
         #[arg(long, value_name = "N", default_value_t = MEMORY_RESULTS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MEMORY_RESULTS_MAX)))]
         limit: u32,
         /// Search the records of all workspaces, not only of the active one.
@@ -27,7 +27,7 @@ pub(crate) enum MemoryCommand {
     Get {
         /// Reference from a search result, such as brief:ID.
         source_ref: String,
-        /// Most characters.
+        /// Largest number of characters to print of the text.
         #[arg(long, value_name = "N", default_value_t = MEMORY_CONTENT_CHARS, value_parser = clap::value_parser!(u32).range(1..=i64::from(MEMORY_CONTENT_CHARS_MAX)))]
         max_chars: u32,
         #[command(flatten)]

@@ -41,7 +41,7 @@ struct TurnLatency {
 struct LatencyReport {
     agent_id: AgentId,
     events_read: u64,
-    /// Newest first.
+    /// The turns that were found, newest first.
     turns: Vec<TurnLatency>,
 }
 

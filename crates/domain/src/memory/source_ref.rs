@@ -40,6 +40,7 @@ impl SourceRef {
         })
     }
 
+    /// Names a file that the agent or its operator keeps by hand.
     #[must_use]
     pub fn curated(file: CuratedFile) -> Self {
         Self {
@@ -48,6 +49,7 @@ impl SourceRef {
         }
     }
 
+    /// Names the text that a brief told the operator.
     #[must_use]
     pub fn brief(id: &BriefId) -> Self {
         Self {
@@ -56,6 +58,7 @@ impl SourceRef {
         }
     }
 
+    /// Names a work item with its plan and its report.
     #[must_use]
     pub fn work_item(id: &WorkItemId) -> Self {
         Self {
@@ -64,6 +67,7 @@ impl SourceRef {
         }
     }
 
+    /// Names the profile of a workspace.
     #[must_use]
     pub fn workspace_profile(id: &WorkspaceId) -> Self {
         Self {
@@ -72,6 +76,7 @@ impl SourceRef {
         }
     }
 
+    /// Returns the kind of record that is named.
     #[must_use]
     pub const fn kind(&self) -> MemoryKind {
         self.kind

@@ -28,7 +28,7 @@ const NOT_SHOWN: &str = "Instruction files not shown for lack of room; read them
 /// How the line of a heading with the path begins.
 const SOURCE: &str = "source: ";
 
-/// Every scope.
+/// The scopes whose class a kept text may name.
 const SCOPES: [InstructionScope; 3] = [
     InstructionScope::UserGlobal,
     InstructionScope::Agent,

@@ -35,7 +35,7 @@ pub(super) struct Term {
     phrases: usize,
 }
 
-/// A bounded query.
+/// The words and ids of a query, within the bounds of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Query {
     /// The part of the caller's text that is searched for.

@@ -14,7 +14,7 @@ pub(super) fn new_upload() -> Result<File, ArchiveFault> {
     tempfile::tempfile().map_err(broken)
 }
 
-/// Packs an agent.
+/// Packs the record of an agent and nothing of its home.
 pub(super) fn pack(order: PackOrder) -> Result<PackedArchive, ArchiveFault> {
     let manifest = ArchiveManifest {
         format: FORMAT,

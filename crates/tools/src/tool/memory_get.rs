@@ -69,7 +69,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     })))
 }
 
-/// Builds the answer.
+/// Builds the envelope of a record that was found.
 #[must_use]
 pub fn envelope(content: &MemoryContent) -> ToolEnvelope {
     let summary = format!("read {}", content.provenance.source_ref);

@@ -70,7 +70,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     })))
 }
 
-/// Builds the answer.
+/// Builds the envelope of a search that was answered.
 #[must_use]
 pub fn envelope(page: &MemoryPage) -> ToolEnvelope {
     let count = page.results.len();
