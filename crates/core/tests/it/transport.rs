@@ -265,10 +265,7 @@ fn a_result_that_answers_nobody_remote_is_delivered_only_where_it_is_asked_for()
 #[test]
 fn a_result_about_a_work_item_goes_to_who_asked_for_the_item_if_that_binding_wants_results() {
     let answer = to("one", "room-7");
-    for (turn_results, expected) in [
-        (true, vec![answer.clone(), answer.clone()]),
-        (false, vec![answer.clone()]),
-    ] {
+    for (turn_results, expected) in [(true, vec![answer]), (false, Vec::new())] {
         let mut world = states::idle();
         // The newest binding wants the opposite.
         for (name, turn_results) in [("one", turn_results), ("two", !turn_results)] {
@@ -286,8 +283,9 @@ fn a_result_about_a_work_item_goes_to_who_asked_for_the_item_if_that_binding_wan
         };
         let call = ("CreateWorkItem", Ok(Intent::CreateWorkItem(item)));
         world.send(ModelAnswer::calls(vec![call]).to(&world));
+        // The item goes on after the turn, so its answer only acknowledges the message.
         world.send(ModelAnswer::words("I begin").to(&world));
-        assert_eq!(routes(&world), [answer.clone()], "the answer itself");
+        assert_eq!(routes(&world), []);
         let turn = world.agent.open_turn.as_ref().expect("a turn of the item");
         assert!(turn.work_item_id.is_some() && turn.reply_route.is_none());
         world.send(ModelAnswer::words("half way").to(&world));

@@ -108,7 +108,10 @@ pub(super) const WORDS: &[&str] = &[
     "active", "resolved", "expired", "awaiting_operator_input", "awaiting_external_change", "awaiting_task_result",
     "awaiting_timer", "stalled", "waiting_operator", "waiting_task", "waiting_external", "waiting_timer",
     "for a model", "the only queued message, priority next", "the only queued message, priority normal",
-    "working_memory_revision", "compression_epoch",
+    "working_memory_revision", "compression_epoch", "agent_parts", "work_parts", "tools_tokens", "budget_tokens",
+    "brief_tools", "operator_seq", "over_tokens", "work_item_delegation_created", "task_child_spawned",
+    "child_agent_id", "delegation_id", "supervision_task_id", "visibility", "private", "public", "workspace_mode",
+    "control_request_admitted", "child_followup", "SpawnAgent",
 ];
 
 /// Bounds on the length of a word, in bytes. Longer text need not be looked up.
