@@ -17,7 +17,7 @@ from pathlib import Path
 
 import tiktoken
 
-SAMPLES = Path(__file__).resolve().parents[2] / "crates/domain/samples/tokens"
+SAMPLES = Path(__file__).resolve().parents[2] / "crates/tokens/samples"
 # The pattern that splits a text into pieces, as published with the vocabulary.
 PATTERN = "|".join([
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",

@@ -176,6 +176,7 @@ const CRATES: &[Row] = &[
     pure("crates/presentation"),
     pure("crates/prompt"),
     pure("crates/sse"),
+    pure("crates/tokens"),
     pure("crates/tools"),
     privileged("crates/config", &[Ban::Environment]),
     privileged("crates/store", &[Ban::Sqlite, Ban::Monotonic]),

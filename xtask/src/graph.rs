@@ -18,7 +18,8 @@ enum Role {
 
 /// Every crate of ours, lowest layer first.
 const CRATES: &[(&str, Role)] = &[
-    ("domain", Role::Product(&[])),
+    ("tokens", Role::Product(&[])),
+    ("domain", Role::Product(&["tokens"])),
     ("fault", Role::Product(&[])),
     ("patch", Role::Product(&[])),
     ("sse", Role::Product(&[])),
@@ -97,6 +98,7 @@ const IMPURE: &[&str] = &[
 const UNREACHABLE: &[(&[&str], &[&str])] = &[
     (
         &[
+            "tokens",
             "domain",
             "fault",
             "patch",

@@ -73,6 +73,11 @@ pub fn reserve(
         .iter()
         .filter_map(|room| room.refusal.as_ref())
         .collect();
+    // Before its first call nobody knows how long an agent's answers may be, and a guess would cut them.
+    let is_unknown = !is_exact && estimate.output_tokens == 0;
+    if refusals.is_empty() && is_unknown {
+        return BudgetVerdict::Measure;
+    }
     if refusals.is_empty() {
         let most = found.iter().map(|room| room.output_tokens).min();
         let estimate = CallEstimate {

@@ -4,6 +4,8 @@
 
 use crate::draft::Draft;
 use crate::input::FailedAttempt;
+use holon_domain::WorkItemId;
+use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::budget::CallTerms;
 use holon_domain::decision::Fact;
@@ -118,7 +120,7 @@ fn charge(draft: &mut Draft<'_>, turn: &mut OpenTurn, call: &ClosedCall, usage: 
     let charge = UsageCharge {
         agent_id: identity.agent_id.clone(),
         root_agent_id: budget_root(identity).clone(),
-        work_item_id: turn.work_item_id.clone(),
+        work_item_id: charged_item(&draft.agent, turn).cloned(),
         day: day_in(draft.now, &draft.host.zone),
         model_ref: turn.model_ref(),
         usage,
@@ -129,4 +131,15 @@ fn charge(draft: &mut Draft<'_>, turn: &mut OpenTurn, call: &ClosedCall, usage: 
     draft.agent.totals.spending.add(&charge);
     draft.add_to_meters(&charge);
     draft.fact(Fact::UsageCharged(Box::new(charge)));
+}
+
+/// Returns the work item that the calls of a turn are charged to: for a private child the one that it was made for,
+/// because work that is handed on is still work for that item.
+pub(crate) fn charged_item<'a>(
+    agent: &'a AgentRecord,
+    turn: &'a OpenTurn,
+) -> Option<&'a WorkItemId> {
+    let supervision = agent.supervision.as_ref();
+    let handed_on = supervision.and_then(|own| own.work_item_id.as_ref());
+    handed_on.or(turn.work_item_id.as_ref())
 }

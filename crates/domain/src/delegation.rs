@@ -62,6 +62,10 @@ pub struct Supervision {
     /// Worktree that was made for the child, wherever it works now. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<WorktreeSession>,
+    /// Work item for which the child was made. Its calls count against that item's budget. Absent if there was none, and
+    /// in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
 }
 
 /// What the task of a child says about it. With the row of the task it is the delegation record.

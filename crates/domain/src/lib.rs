@@ -57,7 +57,6 @@ pub mod text;
 pub mod time;
 pub mod timer;
 pub mod token_ratio;
-pub mod tokens;
 pub mod tool;
 pub mod tool_set;
 pub mod transcript;

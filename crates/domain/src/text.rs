@@ -1,6 +1,6 @@
 //! Text helpers: cut without breaking a character, spell counts, and estimate tokens (`tokens`).
 
-pub use crate::tokens::{estimate as estimate_tokens, prefix as prefix_of_tokens};
+pub use holon_tokens::{estimate as estimate_tokens, prefix as prefix_of_tokens};
 
 use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;

@@ -203,6 +203,9 @@ pub struct Patience {
     /// something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_requested: Option<SuspensionReason>,
+    /// Budget and limit that the operator was told of last. Absent if no budget was reached in the turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_limit: Option<String>,
 }
 
 /// Cause of a backoff.

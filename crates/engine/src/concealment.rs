@@ -314,5 +314,7 @@ impl Texts for NewCommandTask {
 impl Texts for ExecCommand {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
         change(&mut self.cmd);
+        self.workdir.iter_mut().for_each(&mut *change);
+        self.shell.iter_mut().for_each(change);
     }
 }

@@ -356,6 +356,11 @@ impl Error {
         let step = self.text().next_step;
         match self {
             Self::Rejected(rejection) => rejection.hint(),
+            Self::AgentNotFound { agent_id } if agent_id.is_child() => Some(
+                "a private child is known through its parent only: holon agent tree; \
+                 holon task show and holon task stop act on it"
+                    .to_owned(),
+            ),
             Self::AgentNotFound { agent_id } | Self::AgentAside { agent_id, .. } => {
                 step.hint_with("{agent_id}", agent_id.as_str())
             }

@@ -283,3 +283,49 @@ fn two_hundred_children_that_end_at_once_while_the_host_is_killed_are_told_once_
     assert!(!tree.answer().contains("child of"), "{tree:?}");
     drop(served);
 }
+
+#[test]
+fn a_child_at_the_limit_of_its_tree_goes_on_when_the_limit_is_raised() {
+    let world = world();
+    let _swept = ProcessCleanup(&world);
+    let mut divided = false;
+    let provider = Provider::start(Script::choose(move |request| {
+        let is_child = request.contains("# Delegated work");
+        if is_child && request.contains("looked around") {
+            return Round::text("the part is made");
+        }
+        if is_child {
+            let look = json!({ "cmd": "echo looked around" });
+            return Round::empty()
+                .call("ExecCommand", look)
+                .hold(Point::BeforeHeaders, "child");
+        }
+        match std::mem::replace(&mut divided, true) {
+            true => Round::text("noted"),
+            false => {
+                let part = json!({ "initial_message": "Make a part." });
+                Round::empty().call("SpawnAgent", part)
+            }
+        }
+    }));
+    let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
+    configure(&world, "model.default = \"fake/fake-model\"\n", &[entry]);
+    let served = world.serve(&[]);
+    assert_eq!(world.run(&["prompt", "Divide it."]).code, Some(0));
+    provider.gate("child").reached();
+    let limit = |tokens: &str| {
+        let set = world.run(&["budget", "set", "--tree", "main", "--tokens", tokens]);
+        assert_eq!(set.code, Some(0), "{set:?}");
+    };
+    limit("10");
+    provider.gate("child").open();
+    until("the tree says what the child waits for", || {
+        let tree = world.run(&["agent", "tree"]);
+        tree.answer().contains("holon budget set --tree main")
+    });
+    limit("100000000");
+    until("the child has reported", || {
+        ask(&world, &["task", "list", "--all"])[0]["status"] == "completed"
+    });
+    drop(served);
+}

@@ -163,7 +163,7 @@ fn suspension_reason(
             true => {
                 "the turn goes on by itself at the set time, and at once when the budget is raised"
             }
-            false => "raise the budget: the turn then goes on by itself where it stopped",
+            false => "the turn then goes on by itself where it stopped",
         }
     } else if has_pause {
         "it is asked again by itself at the set time, and at once when an operator writes"

@@ -1,10 +1,12 @@
 //! Shows a child to its parent: what it does, what it waits for, and what it said last.
 
 use crate::assess::{AssessmentInput, assess};
+use holon_domain::agent::AgentRecord;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::delegation::{ActiveChild, ChildFacts, ChildObservability, ChildPhase};
 use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskRecord, TaskStatus, TaskStatusSnapshot};
+use holon_domain::turn::Phase;
 use holon_domain::{limits, text};
 
 /// Describes the work of a child.
@@ -31,15 +33,26 @@ pub fn observe(facts: &ChildFacts) -> ChildObservability {
     let work_summary = work_summary.or_else(|| waits_for.map(|wait| wait.waiting_for.clone()));
     ChildObservability {
         phase,
-        blocked_reason: facts
-            .task
-            .filter(|_| phase == ChildPhase::Blocked)
-            .map(blocked_reason),
+        blocked_reason: suspension(agent).or_else(|| {
+            let task = facts.task.filter(|_| phase == ChildPhase::Blocked);
+            task.map(blocked_reason)
+        }),
         waiting_reason: waiting_reason.filter(|_| phase == ChildPhase::Waiting),
         active_work_item_id: current.map(|current| current.id.clone()),
         work_summary: work_summary.map(|words| text::preview(&words, limits::EVENT_PREVIEW_BYTES)),
         last_progress_brief: facts.last_progress_brief.clone(),
         last_result_brief: facts.last_result_brief.clone(),
+    }
+}
+
+/// Returns what a suspended turn waits for, in words.
+fn suspension(agent: &AgentRecord) -> Option<String> {
+    match &agent.open_turn.as_ref()?.phase {
+        Phase::Suspended { error, .. } => Some(text::preview(error, limits::EVENT_PREVIEW_BYTES)),
+        Phase::CallingModel { .. }
+        | Phase::RunningTool { .. }
+        | Phase::BackingOff { .. }
+        | Phase::Sending { .. } => None,
     }
 }
 

@@ -160,6 +160,7 @@ fn order_of(
         task_id: TaskId::of_call(&call.id),
         delegation_id: DelegationId::of_call(&call.id),
         worktree: selected.and_then(|selected| selected.worktree.clone()),
+        work_item_id: turn.work_item_id.clone(),
     });
     let (workspace, worktree_session) = match selected {
         Some(selected) => (selected.entry.clone(), selected.worktree.clone()),

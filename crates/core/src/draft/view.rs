@@ -5,6 +5,7 @@
 
 use super::Draft;
 use crate::input::CurrentRound;
+use crate::usage::charged_item;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::budget::BudgetStanding;
 use holon_domain::decision::Fact;
@@ -148,7 +149,7 @@ impl Draft<'_> {
     pub(crate) fn budgets_of(&self, turn: &OpenTurn) -> Vec<BudgetStanding> {
         let identity = &self.agent.identity;
         let root = budget_root(identity);
-        let item = turn.work_item_id.as_ref();
+        let item = charged_item(&self.agent, turn);
         let mut found = Vec::new();
         for budget in self.host.budgets_of(&identity.agent_id, root, item) {
             match self.meters.get(&budget.key) {

@@ -47,7 +47,7 @@ fn reserve(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<BudgetRefusal> 
             let reservation = Reservation {
                 agent_id: identity.agent_id.clone(),
                 root_agent_id: budget_root(identity).clone(),
-                work_item_id: turn.work_item_id.clone(),
+                work_item_id: usage::charged_item(&draft.agent, turn).cloned(),
                 tokens: estimate.total(),
                 micro_usd,
             };

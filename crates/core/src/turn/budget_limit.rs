@@ -63,14 +63,14 @@ pub(super) fn suspend(draft: &mut Draft<'_>, mut turn: OpenTurn, refusal: &Budge
                 "{next_step}{by_itself}; the turn then goes on by itself where it stopped"
             ),
         };
-        notice::request_budget(draft, &mut turn, &told, action);
+        notice::request_budget(draft, &mut turn, limit_of(refusal), &told, action);
     }
     // The host is alive to record this, so earlier resumptions no longer count.
     turn.resume = ResumeMark::default();
     turn.phase = Phase::Suspended {
         reason: SuspensionReason::BudgetReached,
         model_ref: turn.model_ref(),
-        error: told,
+        error: format!("{told}; {next_step}"),
         pause,
     };
     draft.agent.open_turn = Some(turn);
@@ -99,6 +99,16 @@ fn begin_pause(
         length_ms: until.millis_since(draft.now),
         renewal: false,
     })
+}
+
+/// Names the budget and its limit, so that a change of either is known.
+fn limit_of(refusal: &BudgetRefusal) -> String {
+    let key = &refusal.key;
+    match refusal.cause {
+        RefusalCause::Tokens { limit, .. } => format!("{key}: {limit} tokens"),
+        RefusalCause::Money { limit, .. } => format!("{key}: {limit} micro-dollars"),
+        RefusalCause::PriceUnknown => format!("{key}: no price"),
+    }
 }
 
 /// Says which limit is reached and what is used of it.
@@ -138,11 +148,15 @@ fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
     match refusal.cause {
         RefusalCause::Tokens { spent, needed, .. } => {
             let enough = spent.saturating_add(needed);
-            format!("raise it to {enough} or more: holon budget set {options} --tokens N")
+            format!(
+                "raise it, for the next call alone to {enough}: holon budget set {options} --tokens N"
+            )
         }
         RefusalCause::Money { spent, needed, .. } => {
             let enough = dollars(spent.saturating_add(needed));
-            format!("raise it to {enough} or more: holon budget set {options} --usd X")
+            format!(
+                "raise it, for the next call alone to {enough}: holon budget set {options} --usd X"
+            )
         }
         RefusalCause::PriceUnknown => {
             let model = turn.model_ref();

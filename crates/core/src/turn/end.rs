@@ -161,7 +161,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         .delivery
         .is_some_and(|entry| row.text == BriefText::Round(entry));
     if !is_report {
-        outbox::deliver_brief(draft, turn, seq, &row, turn.delivery.is_some());
+        outbox::deliver_brief(draft, turn, seq, &row, false);
     }
     draft.fact(Fact::BriefWritten { seq, row });
     let settled = |seq: &MessageSeq| turn.owes.iter().any(|owed| owed.seq == *seq);

@@ -66,15 +66,19 @@ pub(super) fn request_action(
     );
 }
 
-/// Tells the operator once that a budget has no room for the turn, until it is changed.
+/// Tells the operator once that a budget has no room for the turn, until that budget is changed.
 pub(super) fn request_budget(
     draft: &mut Draft<'_>,
     turn: &mut OpenTurn,
+    limit: String,
     told: &str,
     action: ActionRequired,
 ) {
     let reason = SuspensionReason::BudgetReached;
-    if turn.patience.action_requested.replace(reason) == Some(reason) {
+    let was_asked = turn.patience.action_requested.replace(reason) == Some(reason);
+    let is_known = turn.patience.told_limit.as_ref() == Some(&limit);
+    turn.patience.told_limit = Some(limit);
+    if was_asked || is_known {
         return;
     }
     let words = format!("waiting for you: {told}. Next step: {}.", action.next_step);

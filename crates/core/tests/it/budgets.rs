@@ -83,16 +83,36 @@ fn ends(world: &World) -> Vec<SuspensionEnd> {
 #[test]
 fn a_call_reserves_what_it_may_use_and_its_outcome_replaces_that() {
     let mut world = prompted(20_000);
-    // The first request is guessed, and the guess has room.
-    assert_eq!(reserved(&world), Some(8_000));
-    let turn = world.agent.open_turn.as_ref().expect("a turn is open");
-    assert_eq!(turn.call_terms, CallTerms::Bound);
+    // The first request is measured: how long its answer may be is not known before.
+    let terms = |world: &World| world.agent.open_turn.as_ref().map(|turn| turn.call_terms);
+    assert_eq!(
+        (reserved(&world), terms(&world)),
+        (None, Some(CallTerms::Measure))
+    );
     measure(&mut world, 9_000, 32_000);
-    // The request was larger. The answer gets what is left.
-    assert_eq!(reserved(&world), Some(20_000));
+    // The answer gets what is left.
+    assert_eq!(
+        (reserved(&world), terms(&world)),
+        (Some(20_000), Some(CallTerms::Bound))
+    );
     let answer = ModelAnswer::words("done").to(&world);
     world.send(answer);
     assert_eq!((reserved(&world), spent(&world)), (None, 12));
+    // The next one is guessed from the last, and the guess has room.
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert_eq!(terms(&world), Some(CallTerms::Bound));
+}
+
+#[test]
+fn a_change_of_another_budget_tells_nothing_new() {
+    let mut world = prompted(5_000);
+    measure(&mut world, 6_000, 32_000);
+    for _ in 0..3 {
+        world.send(Input::BudgetChanged);
+        measure(&mut world, 6_000, 32_000);
+        assert!(is_suspended(&world));
+    }
+    assert_eq!(world.briefs.len(), 1);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use holon_domain::event::Event;
 use holon_domain::message::Priority;
 use holon_domain::send::AgentSend;
 use holon_domain::workspace::WorktreeSession;
-use holon_domain::{AgentId, DelegationId, MessageId, TaskId};
+use holon_domain::{AgentId, DelegationId, MessageId, TaskId, WorkItemId};
 
 fn parent() -> AgentId {
     AgentId::parse("boss").expect("a good name")
@@ -38,6 +38,7 @@ fn working() -> World {
         task_id: task_id(),
         delegation_id: DelegationId::from_stored("dlg_1"),
         worktree: None,
+        work_item_id: Some(WorkItemId::from_stored("work_of_parent")),
     });
     world.send(followup(&parent()));
     world.sends.clear();
@@ -198,4 +199,17 @@ fn the_worktree_of_a_removed_child_goes_before_its_home() {
     assert!(!removes(&world));
     world.send(cleaned(open[0], WorktreeEnd::Removed));
     assert!(removes(&world));
+}
+
+#[test]
+fn the_calls_of_a_child_count_against_the_work_item_it_was_made_for() {
+    let mut world = working();
+    let answer = ModelAnswer::words("done").to(&world);
+    world.send(answer);
+    let charged: Vec<_> = world
+        .charges
+        .iter()
+        .map(|charge| charge.work_item_id.as_ref().map(WorkItemId::as_str))
+        .collect();
+    assert_eq!(charged, [Some("work_of_parent")]);
 }

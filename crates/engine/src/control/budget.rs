@@ -38,6 +38,29 @@ impl ControlHandle {
         Ok(removed)
     }
 
+    /// Returns true if the agent or the work item that a budget names exists, so that a misspelt one is noticed.
+    ///
+    /// # Errors
+    /// When the agents or their work items cannot be read.
+    pub async fn is_known(&self, scope: &BudgetScope) -> Result<bool, Error> {
+        let scope = scope.clone();
+        let found = self.readers.read(move |reader| match &scope {
+            BudgetScope::Host => Ok(true),
+            BudgetScope::Agent(id) | BudgetScope::Tree(id) => Ok(reader.agent(id)?.is_some()),
+            BudgetScope::Item(id) => {
+                for listed in reader.agents()? {
+                    if let Some((no, _)) = reader.agent(&listed.agent_id)?
+                        && reader.work_item(no, id)?.is_some()
+                    {
+                        return Ok(true);
+                    }
+                }
+                Ok(false)
+            }
+        });
+        Ok(found.await?)
+    }
+
     /// Returns a model without a known price that calls under a budget may ask. `None` if every price is known.
     ///
     /// # Errors

@@ -5,11 +5,33 @@
 use super::Shell;
 use holon_core::Input;
 use holon_domain::AgentId;
-use holon_domain::agent::AgentRecord;
 use holon_domain::model::{ModelFailureKind, ModelRef};
 use holon_domain::turn::{Phase, SuspensionReason};
-use holon_store::Readers;
+use holon_store::{Reader, Readers};
 use std::collections::BTreeSet;
+
+/// Number of agents that are looked at in one read.
+const PAGE: usize = 256;
+
+/// Returns the agents with a suspended turn among those of one page, private children included, and the last agent of the
+/// page; `None` behind the last page.
+fn suspended(
+    reader: &Reader<'_>,
+    after: Option<&AgentId>,
+) -> Result<(Vec<AgentId>, Option<AgentId>), holon_store::Error> {
+    let page = reader.agents_to_recover(after, PAGE)?;
+    let mut found = Vec::new();
+    for agent_id in &page {
+        // A row that cannot be read is put aside when its agent is decided about.
+        let agent = reader.agent(agent_id).ok().flatten();
+        let turn = agent.and_then(|(_, agent)| agent.open_turn);
+        if turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. })) {
+            found.push(agent_id.clone());
+        }
+    }
+    let last = page.last().filter(|_| page.len() == PAGE);
+    Ok((found, last.cloned()))
+}
 
 impl Shell {
     /// Tells suspended turns about each renewed credential until the host goes down.
@@ -34,24 +56,25 @@ impl Shell {
     /// Sends an input that may end a suspension to every agent with a suspended turn. Returns false if the agents could
     /// not be read.
     pub(crate) async fn resume_suspended(&self, readers: &Readers, input: &Input) -> bool {
-        let listed = match readers.read(|reader| reader.agents()).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::warn!(%error, "suspended turns could not be looked for; each asks again at its own time");
-                return false;
-            }
-        };
-        let is_suspended = |agent: &AgentRecord| {
-            let turn = agent.open_turn.as_ref();
-            turn.is_some_and(|turn| matches!(turn.phase, Phase::Suspended { .. }))
-        };
-        for agent in listed.into_iter().filter_map(|listed| listed.record.ok()) {
-            if is_suspended(&agent) {
-                let agent_id = &agent.identity.agent_id;
+        let mut after: Option<AgentId> = None;
+        loop {
+            let from = after.clone();
+            let page = readers.read(move |reader| suspended(reader, from.as_ref()));
+            let (found, last) = match page.await {
+                Ok(page) => page,
+                Err(error) => {
+                    tracing::warn!(%error, "suspended turns could not be looked for; each asks again at its own time");
+                    return false;
+                }
+            };
+            for agent_id in &found {
                 drop(self.submit_until_committed(agent_id, input.clone()).await);
             }
+            if last.is_none() {
+                return true;
+            }
+            after = last;
         }
-        true
     }
 
     /// Starts to watch the credential that the provider of a failed request has refused. Called after the failure is

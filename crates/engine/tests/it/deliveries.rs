@@ -3,9 +3,10 @@
 use crate::house::{House, agent, briefs, prompt, status};
 use holon_domain::Timestamp;
 use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
+use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits;
 use holon_engine::{Host, TargetAddition};
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::json;
 
 fn target(name: &str, turn_results: bool) -> DeliveryTarget {
@@ -83,6 +84,37 @@ async fn a_notification_reaches_every_target_while_the_turn_goes_on() {
         .map(|tool| (tool.tool_name.as_str(), tool.calls, tool.failed))
         .collect();
     assert_eq!(tools, [("NotifyOperator", 1, 0)]);
+}
+
+#[tokio::test]
+async fn completed_work_is_delivered_once_whatever_the_turn_says_after_its_report() {
+    let house = House::new();
+    let host = with_target(&house, false).await;
+    prompt(&host, "main", "mend the build").await;
+    let create = json!({ "objective": "mend the build", "plan_status": "ready" });
+    house
+        .model
+        .next()
+        .await
+        .answer(calls(&[("CreateWorkItem", create)]));
+    let asked = house.model.next().await;
+    let (reads, main) = (host.reads(), agent("main"));
+    let items = reads.work_items(&main, WorkItemFilter::All, None, 10);
+    let item = items.await.expect("a page").items.remove(0);
+    let complete = json!({ "work_item_id": item.id });
+    asked.answer(says_and_calls(
+        "It builds.",
+        &[("CompleteWorkItem", complete)],
+    ));
+    house.model.next().await.answer(says("Goodbye."));
+    briefs(&host, "main", 2).await;
+    house.has_no_effects("main").await;
+    let attempts = house.outbound.attempts(1).await;
+    let texts: Vec<&str> = attempts
+        .iter()
+        .map(|(_, sent)| sent.text.as_str())
+        .collect();
+    assert_eq!(texts, ["It builds."]);
 }
 
 #[tokio::test]

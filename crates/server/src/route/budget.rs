@@ -48,6 +48,12 @@ pub(crate) async fn set(
     if limit_tokens.is_some_and(|limit| limit > LARGEST) {
         return Err(RequestFault::BUDGET.refuse(format!("a limit is at most {LARGEST} tokens")));
     }
+    if !state.control.is_known(&key.scope).await? {
+        let key = &key;
+        return Err(RequestFault::BUDGET.refuse(format!(
+            "nothing is known of {key}; list agents with: holon agent list, and work items with: holon work list"
+        )));
+    }
     if limit_micro_usd.is_some()
         && let Some(model) = state.control.unpriced_model(&key.scope).await?
     {

@@ -103,7 +103,7 @@ async fn find_receiver(
     let terms = state.control.webhook_terms(&agent_id).await?;
     let terms = terms.ok_or_else(unknown)?;
     let secret = state.manage.webhook_secret(&agent_id, terms.birth).await;
-    let secret = secret.map_err(unusable_secret)?;
+    let secret = secret.map_err(|reason| hide_secret_fault(&reason))?;
     if secret.is_none() && !terms.allow_unsigned {
         return Err(unknown());
     }
@@ -131,6 +131,12 @@ fn hide_agent(state: &ActState, error: Error) -> Refusal {
 
 fn unusable_secret(reason: String) -> Refusal {
     RequestFault::WEBHOOK_SECRET.refuse(reason)
+}
+
+/// Says nothing about the host's files to a sender that is not known yet; the operator reads them in the log.
+fn hide_secret_fault(reason: &str) -> Refusal {
+    tracing::error!(reason, "the secret of a webhook cannot be read");
+    RequestFault::WEBHOOK_SECRET.refuse("the host cannot check signatures now; its log says why")
 }
 
 fn prove(

@@ -137,11 +137,6 @@ async fn content_is_enqueued_only_through_a_capability_that_an_operator_made() {
     let (id, enqueue) = capability(&world, "main", "enqueue_message").await;
     let reply = post(&world, &enqueue.replace("/enqueue/", "/wake/"), "", b"x").await;
     assert_eq!(reply.refusal(), (403, "callback_mode_mismatch".into()));
-    // An id that was delivered by the right path does not open the other one.
-    let sent = post(&world, &wake, "webhook-id: w-1\r\n", b"x").await;
-    assert_eq!(sent.status, 200, "{sent:?}");
-    let reply = post(&world, &crossed, "webhook-id: w-1\r\n", b"x").await;
-    assert_eq!(reply.refusal(), (403, "callback_mode_mismatch".into()));
     let named = format!("{enqueue}?source=ci");
     let sent = post(
         &world,
@@ -166,6 +161,11 @@ async fn content_is_enqueued_only_through_a_capability_that_an_operator_made() {
     assert_eq!(admitted["delivery_surface"], "http_callback_enqueue");
     assert_eq!(admitted["admission_context"], "external_trigger_capability");
     assert_eq!(admitted["authority_class"], "integration_signal");
+    // An id that was delivered by the right path does not open the other one.
+    let sent = post(&world, &wake, "webhook-id: w-1\r\n", b"x").await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let reply = post(&world, &crossed, "webhook-id: w-1\r\n", b"x").await;
+    assert_eq!(reply.refusal(), (403, "callback_mode_mismatch".into()));
 }
 
 #[tokio::test]

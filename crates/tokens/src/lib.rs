@@ -3,7 +3,7 @@
 //! The reference is the open tokenizer `o200k_base`. Like it, the estimator splits a text into pieces: a word with the
 //! space or the mark before it, up to three digits, a run of marks, a run of spaces, a line end. Most pieces are one
 //! token; `cost` holds the average surcharge of long words, of words after a mark, and of each script. `machine` walks
-//! over the pieces with one table lookup for each character. The samples in `crates/domain/samples/tokens` keep the
+//! over the pieces with one table lookup for each character. The samples in `crates/tokens/samples` keep the
 //! estimate within 15 % for English, code, Chinese, Japanese and Korean; vocabularies of other models differ by a factor.
 //! Invariants: an estimate allocates nothing and takes linear time; joined texts have at most one token less than the
 //! longer part, and at most two more than both together.

@@ -4,11 +4,11 @@ use super::{estimate, prefix};
 use proptest::prelude::*;
 
 /// True counts of the samples; `checks/tokens/count.py` writes them.
-const COUNTS: &str = include_str!("../../samples/tokens/counts.tsv");
+const COUNTS: &str = include_str!("../samples/counts.tsv");
 
 macro_rules! samples {
     ($($name:literal)+) => {
-        [$(($name, include_str!(concat!("../../samples/tokens/", $name, ".txt")))),+]
+        [$(($name, include_str!(concat!("../samples/", $name, ".txt")))),+]
     };
 }
 
