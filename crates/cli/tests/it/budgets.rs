@@ -73,7 +73,11 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
         "{told}"
     );
     let status = world.run(&["status"]);
-    for part in ["a budget is reached", "5000 tokens", "raise the budget"] {
+    for part in [
+        "a budget is reached",
+        "5000 tokens",
+        "holon budget set --agent main",
+    ] {
         assert!(status.answer().contains(part), "{part}: {status:?}");
     }
     let shown = world.run(&["budget", "show", "--json"]).json();
