@@ -93,6 +93,7 @@ pub(crate) struct ClosedCall {
 }
 
 /// Tokens of a call, and who counted them.
+#[derive(Debug, Clone, Copy)]
 enum CallUsage {
     /// By the provider of the call.
     Reported(TokenUsage),

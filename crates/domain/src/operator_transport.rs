@@ -154,7 +154,8 @@ mod tests {
     fn names_of_secrets_are_short_and_those_of_two_agents_begin_differently() {
         let id = |name: &str| AgentId::parse(name).expect("an id");
         let long = "a".repeat(AgentId::MAX_LEN);
-        let names = ["a", "a.b", &long, &long[1..], &long[..AGENT_IN_PROFILE]];
+        let (longest, one_less) = (long.split_at(AGENT_IN_PROFILE).0, long.split_at(1).1);
+        let names = ["a", "a.b", &long, one_less, longest];
         let prefixes = names.map(|name| OperatorTransportBinding::secret_prefix(&id(name)));
         for (at, one) in prefixes.iter().enumerate() {
             let of_id = SecretId::from_stored(format!("sec_{}", "0".repeat(20)));

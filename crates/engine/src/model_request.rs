@@ -178,12 +178,8 @@ impl RoundRequest {
             is_refused: budget.ceiling.is_some(),
         });
         request.conversation = built_conversation.items;
-        let shown_tokens = images::show(
-            &mut request.conversation,
-            &rows,
-            &files.images,
-            policy.image_input,
-        );
+        let shown = &mut request.conversation;
+        let shown_tokens = images::show(shown, &rows, &files.images, policy.image_input);
         frame.compression_epoch += new_recaps(built_conversation.compaction.as_ref());
         request.frame.cache.compression_epoch = frame.compression_epoch;
         let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
@@ -195,14 +191,12 @@ impl RoundRequest {
         };
         let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
         let surroundings = built.surroundings_hash.zip(built.surroundings);
-        let kept = [
+        let lasting = [
             (built.stable_hash, built.stable),
             (built.agent_scoped_hash, built.agent_scoped),
-        ]
-        .into_iter()
-        .chain(surroundings)
-        .filter(|_| rows.turn.rounds == 0)
-        .collect();
+        ];
+        let lasting = lasting.into_iter().chain(surroundings);
+        let kept = lasting.filter(|_| rows.turn.rounds == 0).collect();
         Some(Self {
             request,
             request_tokens,
