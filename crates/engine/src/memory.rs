@@ -150,11 +150,12 @@ impl Memory {
         let lock = self.lock_of(&subject.agent_id);
         let guard = lock.lock_owned().await;
         let owner = self.reads.memory_owner(&subject.agent_id).await;
-        let owner = owner
-            .map_err(unreadable)?
-            .ok_or_else(|| MemoryFault::Unavailable {
-                reason: format!("there is no agent {}", subject.agent_id),
-            })?;
+        let owner =
+            owner
+                .map_err(|error| unreadable(&error))?
+                .ok_or_else(|| MemoryFault::Unavailable {
+                    reason: format!("there is no agent {}", subject.agent_id),
+                })?;
         let home = PathBuf::from(&subject.agent_home);
         let (place, opener) = (home.clone(), owner.clone());
         let index = off_thread(move || match MemoryIndex::open(&place, &opener)? {
@@ -182,7 +183,7 @@ impl Memory {
     }
 }
 
-fn unreadable(error: holon_store::Error) -> MemoryFault {
+fn unreadable(error: &holon_store::Error) -> MemoryFault {
     MemoryFault::Unavailable {
         reason: error.to_string(),
     }
@@ -277,7 +278,7 @@ impl IndexUse {
         }
         for workspace in &subject.workspaces {
             let stored = self.memory.reads.workspace_profile(workspace).await;
-            if let Some(stored) = stored.map_err(unreadable)? {
+            if let Some(stored) = stored.map_err(|error| unreadable(&error))? {
                 changes.push(profile_change(&subject.agent_id, stored));
             }
         }
@@ -342,7 +343,7 @@ impl IndexUse {
         let reads = Arc::clone(&self.memory.reads);
         let pending = reads.memory_pending(&self.owner.agent_id, &position).await;
         Ok(MemoryLag {
-            pending: pending.map_err(unreadable)?,
+            pending: pending.map_err(|error| unreadable(&error))?,
             rebuilding: !matches!(position, IndexPosition::Following { .. }),
         })
     }
