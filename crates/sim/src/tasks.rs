@@ -282,7 +282,7 @@ impl TaskBook {
         })?;
         for row in rows {
             if row.kind == TaskKind::ChildAgentTask {
-                self.compare_child(row, &authorities, &fresh, goes, coverage)?;
+                self.compare_child(&row, &authorities, &fresh, goes, coverage)?;
                 continue;
             }
             match self.rows.get(&row.id) {
@@ -320,7 +320,7 @@ impl TaskBook {
     /// not.
     fn compare_child(
         &mut self,
-        row: TaskRecord,
+        row: &TaskRecord,
         authorities: &BTreeMap<MessageId, AuthorityClass>,
         fresh: &FreshSightings,
         goes: bool,
@@ -336,7 +336,7 @@ impl TaskBook {
         }
         let was_over = before.as_ref().is_some_and(TaskRecord::is_over);
         ensure(
-            !was_over || before.as_ref() == Some(&row),
+            !was_over || before.as_ref() == Some(row),
             "a task that is over never changes",
             || format!("{before:?} became {row:?}"),
         )?;

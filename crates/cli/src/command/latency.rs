@@ -145,14 +145,15 @@ fn render(report: &LatencyReport) -> String {
 }
 
 fn render_turn(turn: &TurnLatency) -> String {
-    let shown =
-        |millis: Option<u64>| millis.map_or("-".to_owned(), |millis| format!("{millis} ms"));
+    let shown = |millis: Option<u64>| {
+        millis.map_or_else(|| "-".to_owned(), |millis| format!("{millis} ms"))
+    };
     format!(
         "turn {}: {}\n  queue_wait {}, context_build {} ms, provider {} ms in {} rounds, tool_execution {} ms in {} \
          calls, turn_cleanup {}",
         turn.turn_index,
         turn.duration_ms
-            .map_or("open".to_owned(), |millis| format!("{millis} ms")),
+            .map_or_else(|| "open".to_owned(), |millis| format!("{millis} ms")),
         shown(turn.queue_wait_ms),
         turn.context_build_ms,
         turn.provider_ms,

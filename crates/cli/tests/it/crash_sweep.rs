@@ -74,6 +74,10 @@ async fn count_points<S: Scenario>() -> u64 {
 
 /// Returns true if every point is swept. Otherwise each part takes every second one of its own, by chance those with an
 /// even or with an odd number, so that a few runs sweep all.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a developer chooses the complete sweep"
+)]
 fn is_complete() -> bool {
     std::env::var_os("HOLON_SWEEP_ALL").is_some()
 }
@@ -87,7 +91,7 @@ async fn sweep<S: Scenario>(part: u64, fewest: u64) {
         true => (PARTS, fewest),
         false => (2 * PARTS, fewest / 2),
     };
-    let first = match is_complete() || RandomState::new().hash_one(part) % 2 == 0 {
+    let first = match is_complete() || RandomState::new().hash_one(part).is_multiple_of(2) {
         true => part,
         false => part + PARTS,
     };

@@ -145,7 +145,7 @@ fn a_parent_reports_of_three_children_in_worktrees_although_the_host_is_killed_t
         ("stops", waiting_command(&world, "stops", "true")),
     ];
     let provider = Provider::start(Script::choose({
-        let (told, repo) = (Arc::clone(&told), repo.clone());
+        let told = Arc::clone(&told);
         move |request| match request.contains("# Delegated work") {
             true => child_answer(request, &commands),
             false => parent_answer(request, &repo, &told),
