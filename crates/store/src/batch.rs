@@ -107,7 +107,7 @@ impl Db {
         let Err(error) = self.commit() else {
             return self.conclude(batch, report);
         };
-        match self.find_mark(mark) {
+        match self.find_mark(mark, &error) {
             Proof::Holds => self.conclude(batch, report),
             Proof::Absent => self.run_each_alone(batch, Some(&error), report),
             Proof::Unknown => self.answer_unknown(batch, report),
@@ -170,7 +170,7 @@ impl Db {
             let Err(error) = self.commit() else {
                 return self.conclude(batch, report);
             };
-            match self.find_mark(mark) {
+            match self.find_mark(mark, &error) {
                 Proof::Holds => return self.conclude(batch, report),
                 Proof::Unknown => return self.answer_unknown(batch, report),
                 Proof::Absent => {}
@@ -310,12 +310,20 @@ impl Db {
         Ok(())
     }
 
-    /// After a commit that reported failure: reopens the file and looks for the batch's mark.
-    fn find_mark(&mut self, mark: Option<Mark>) -> Proof {
+    /// After a commit that reported failure: reopens the file and looks for the batch's mark. A batch that has none holds
+    /// only if its last frame was written, for which a full disk had no room.
+    fn find_mark(&mut self, mark: Option<Mark>, error: &Error) -> Proof {
         self.roll_back();
         self.suspect = true;
-        let (Some(mark), Ok(())) = (mark, self.reopen_if_suspect()) else {
+        if self.reopen_if_suspect().is_err() {
             return Proof::Unknown;
+        }
+        let Some(mark) = mark else {
+            return if error.is_full() {
+                Proof::Absent
+            } else {
+                Proof::Unknown
+            };
         };
         match mark.is_stored(&self.conn) {
             Ok(true) => Proof::Holds,

@@ -407,9 +407,18 @@ fn a_commit_that_does_not_hold_is_not_mistaken_for_the_agent_whose_number_was_gi
 #[test]
 fn a_failed_commit_without_an_event_to_look_for_is_unknown() {
     let (_directory, mut db) = file_db();
-    db.faults.extend([CommitFault::Fails(SQLITE_FULL)]);
-    let outcome = db.write(|tx| tx.create_agent(&Scribe::new("a").record));
-    assert_eq!(outcome, Err(WriteError::CommitUnknown));
+    let failed = CommitFault::Fails(SQLITE_IOERR_FSYNC);
+    db.faults.extend([failed]);
+    assert_eq!(outcome_after(&mut db), Err(WriteError::CommitUnknown));
+    assert_eq!(outcome_after(&mut db), Ok(AgentNo(1)));
+}
+
+#[test]
+fn a_commit_without_an_event_that_finds_no_space_twice_is_told_so() {
+    let (_directory, mut db) = file_db();
+    let full = CommitFault::Fails(SQLITE_FULL);
+    db.faults.extend([full, full]);
+    assert_eq!(outcome_after(&mut db), Err(WriteError::DiskFull));
     assert_eq!(outcome_after(&mut db), Ok(AgentNo(1)));
 }
 
