@@ -123,6 +123,28 @@ impl DeliveryTargetView {
             last_error: None,
         }
     }
+
+    /// Leaves of an address its host and of a command its program, for clients that may only read: a path and an argument
+    /// may be secrets too.
+    pub fn hide_address(&mut self) {
+        match &mut self.kind {
+            TargetKind::Http { url, .. } | TargetKind::Ntfy { url, .. } => hide_path(url),
+            TargetKind::Command { argv } if argv.len() > 1 => {
+                argv.truncate(1);
+                argv.push("…".to_owned());
+            }
+            TargetKind::Command { .. } => {}
+        }
+    }
+}
+
+/// Replaces all that follows the host of an address by a mark.
+fn hide_path(url: &mut String) {
+    let host = url.find("://").map_or(0, |at| at + "://".len());
+    if let Some(at) = url[host..].find(['/', '?', '#']) {
+        url.truncate(host + at);
+        url.push_str("/…");
+    }
 }
 
 /// Replaces the query and the fragment of an address by a mark.
@@ -259,6 +281,9 @@ pub struct OperatorBindingView {
     /// State of the deliveries, as of a target.
     #[serde(default)]
     pub state: TargetState,
+    /// True if a delivery was accepted.
+    #[serde(default)]
+    pub delivered: bool,
     /// Deliveries that have not ended.
     #[serde(default)]
     pub pending: u64,
@@ -284,11 +309,17 @@ impl OperatorBindingView {
             binding,
             target_agent_id: agent_id,
             state: TargetState::Ok,
+            delivered: false,
             pending: 0,
             last_error: None,
             failing_since: None,
             retry_at: None,
         }
+    }
+
+    /// Leaves of the address its host, for clients that may only read.
+    pub fn hide_address(&mut self) {
+        hide_path(&mut self.binding.delivery_callback_url);
     }
 
     /// Returns true if the binding admits and receives.

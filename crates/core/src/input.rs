@@ -510,6 +510,8 @@ pub enum Reply {
     Delivered(Box<CallbackReceipt>),
     /// The capability after the command.
     Trigger(Box<TriggerRecord>),
+    /// The binding as it is stored.
+    Binding(Box<OperatorTransportBinding>),
     /// The work item after the command.
     WorkItem(Box<WorkItemRecord>),
     /// The wait after the command.

@@ -39,25 +39,23 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: &OperatorCommand) -> Result
 /// Stores a binding. One with the same id is replaced and keeps its place and its creation time.
 fn bind(draft: &mut Draft<'_>, binding: &OperatorTransportBinding) -> Result<Reply, Rejection> {
     let mut bindings = draft.agent.operator_bindings.clone();
+    let mut stored = binding.clone();
     let known = bindings
         .iter()
         .position(|one| one.binding_id == binding.binding_id);
     match known.and_then(|at| bindings.get_mut(at)) {
         Some(before) => {
-            let created_at = before.created_at;
-            *before = OperatorTransportBinding {
-                created_at,
-                ..binding.clone()
-            };
+            stored.created_at = before.created_at;
+            *before = stored.clone();
         }
         None => {
             make_room(&mut bindings, draft)?;
-            bindings.push(binding.clone());
+            bindings.push(stored.clone());
         }
     }
     draft.change_settings(|settings| settings.operator_bindings = bindings);
-    record(draft, binding);
-    Ok(Reply::Done)
+    record(draft, &stored);
+    Ok(Reply::Binding(Box::new(stored)))
 }
 
 /// Removes the oldest binding that has ended if the agent has as many as it may.

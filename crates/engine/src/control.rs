@@ -13,6 +13,7 @@ mod work;
 mod workspace;
 
 pub use binding::BindingAddition;
+pub use delivery::TargetMaking;
 pub(crate) use once::{Once, once};
 pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
@@ -330,6 +331,18 @@ impl ControlHandle {
             }
             None => Ok(None),
         }
+    }
+
+    /// Returns true if this request was decided before, so that its effects have been performed too.
+    ///
+    /// # Errors
+    /// When the key was used for another request, or storage fails.
+    pub async fn is_decided(&self, agent_id: &AgentId) -> Result<bool, Error> {
+        let Some(key) = self.request.clone() else {
+            return Ok(false);
+        };
+        let kept = self.read_kept(&key, Some(agent_id.clone()), false).await?;
+        Ok(kept.is_some())
     }
 
     /// Returns the response that is kept for a request whose answer comes from an effect. One about an agent counts only

@@ -99,6 +99,11 @@ pub enum Error {
     /// The credential store took no secret, so nothing was made.
     #[error("the secret could not be stored: {reason}")]
     SecretNotKept { reason: String },
+    /// The host has no key to derive the URLs of triggers from.
+    #[error(
+        "the host's key for URLs of triggers could not be read when it started, so no such URL works"
+    )]
+    NoCapabilityKey,
     /// The idempotency key of the request was used for another request of the same caller, route and agent.
     #[error("the idempotency key was used for another request")]
     KeyReused,
@@ -286,6 +291,11 @@ impl Error {
                 "the secret of a delivery target or binding could not be stored, so nothing was made",
                 "mend what the message names; `holon config doctor` looks at the credential store",
             ),
+            Self::NoCapabilityKey => RefusalText::with_hint(
+                "no_capability_key",
+                "the file `state/capability.key` of the home cannot be used, so no URL of a trigger works",
+                "see its fault in the log (holon daemon logs), mend the file, and restart the host",
+            ),
             Self::KeyReused => RefusalText::with_hint(
                 "idempotency_key_reused",
                 "the same `Idempotency-Key` was sent with another body within a day",
@@ -385,6 +395,7 @@ impl Error {
             | Self::MemoryTooSlow { .. }
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
+            | Self::NoCapabilityKey
             | Self::KeyReused
             | Self::RunNotRepeated
             | Self::Overloaded
@@ -422,6 +433,7 @@ impl Error {
             | Self::MemoryTooSlow { .. }
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
+            | Self::NoCapabilityKey
             | Self::KeyReused
             | Self::RunNotRepeated
             | Self::CursorTooOld { .. }
@@ -494,6 +506,7 @@ impl Error {
             Self::SecretNotKept {
                 reason: "the file is not a regular file".to_owned(),
             },
+            Self::NoCapabilityKey,
             Self::KeyReused,
             Self::RunNotRepeated,
             Self::CursorTooOld {

@@ -32,7 +32,9 @@ pub mod work_answer;
 
 pub use conditions::SharedConditions;
 pub use conduct::{Conduct, Scope};
-pub use control::{BindingAddition, ControlHandle, TokenMaking, TokenRemoval, WebhookTerms};
+pub use control::{
+    BindingAddition, ControlHandle, TargetMaking, TokenMaking, TokenRemoval, WebhookTerms,
+};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;
@@ -42,7 +44,7 @@ pub use holon_core::attempt;
 pub use holon_core::input::AfterAbort;
 pub use holon_core::patience;
 /// Rows of deliveries that the control plane shows.
-pub use holon_store::{BudgetChange, LaneView, TargetAddition};
+pub use holon_store::{BudgetChange, LaneView};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
 pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, WorkItemPage};

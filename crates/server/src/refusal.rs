@@ -114,6 +114,7 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::SkillInstalled { .. }
         | Error::TaskInput { .. }
         | Error::SecretNotKept { .. }
+        | Error::NoCapabilityKey
         | Error::RunNotRepeated => StatusCode::CONFLICT,
         Error::AgentId(_)
         | Error::Workspace { .. }
@@ -213,6 +214,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::MemoryTooSlow { .. }
         | Error::MemoryUnavailable { .. }
         | Error::SecretNotKept { .. }
+        | Error::NoCapabilityKey
         | Error::KeyReused
         | Error::RunNotRepeated
         | Error::CursorTooOld { .. }

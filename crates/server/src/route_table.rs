@@ -324,13 +324,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/webhook",
             post(webhook::set),
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/webhook/remove",
             post(webhook::remove),
         ),
@@ -403,7 +403,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/delivery/targets",
             post(delivery::add_target),
         ),
@@ -427,7 +427,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Both,
             "/control/agents/{id}/operator-bindings",
             post(delivery::bind),
         ),

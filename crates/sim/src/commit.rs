@@ -237,6 +237,7 @@ pub(crate) fn describe(reply: &Reply, work: &PostCommitWork) -> String {
         Reply::RowsMayGo => "rows may go".to_owned(),
         Reply::Delivered(receipt) => format!("delivered {:?}", receipt.disposition),
         Reply::Trigger(trigger) => format!("{} {:?}", trigger.id, trigger.status),
+        Reply::Binding(binding) => format!("bound {}", binding.binding_id),
         Reply::Woken { coalesced } => format!("woken, coalesced: {coalesced}"),
         Reply::WorkItem(item) => format!("{} at revision {}", item.id, item.revision),
         Reply::Wait(wait) => format!("{} {:?}", wait.id, wait.status),

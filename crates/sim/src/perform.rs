@@ -42,6 +42,7 @@ impl World {
                 | Reply::Woken { .. }
                 | Reply::Delivered(_)
                 | Reply::Trigger(_)
+                | Reply::Binding(_)
                 | Reply::WorkItem(_)
                 | Reply::Wait(_)
                 | Reply::Timer(_)

@@ -118,22 +118,23 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
         let since = view
             .failing_since
             .map_or_else(String::new, |since| format!(" since {since}"));
-        let mut trouble = match view.state {
-            TargetState::Ok => String::new(),
+        let mut state = match view.state {
+            TargetState::Ok if view.delivered => "  ok".to_owned(),
+            TargetState::Ok => "  nothing sent yet".to_owned(),
             TargetState::Retrying => format!("  failing{since}"),
             TargetState::Failed => format!("  failed{since}"),
         };
         if let Some(at) = view.retry_at {
-            trouble.push_str(&format!(", retried at {at}"));
+            state.push_str(&format!(", retried at {at}"));
         }
         if view.pending > 0 {
-            trouble.push_str(&format!("  {} pending", view.pending));
+            state.push_str(&format!("  {} pending", view.pending));
         }
         if let Some(error) = &view.last_error {
-            trouble.push_str(&format!("\n  last error: {error}"));
+            state.push_str(&format!("\n  last error: {error}"));
         }
         format!(
-            "{}  {}  {} by {}{trouble}",
+            "{}  {}  {} by {}{state}",
             binding.binding_id, status, binding.operator_actor_id, binding.transport
         )
     };
@@ -216,20 +217,23 @@ mod tests {
             "delivery_auth": {"kind": "none"}, "capabilities": {"text": true},
             "status": "active", "created_at": since, "target_agent_id": "main",
         });
-        let shown = |state, failing_since| {
+        let shown = |state, failing_since, delivered| {
             let view: OperatorBindingView =
                 serde_json::from_value(binding.clone()).expect("a binding");
             bindings(&[OperatorBindingView {
                 state,
                 failing_since,
+                delivered,
                 ..view
             }])
         };
         let head = "opb_1  active  jo by bridge";
-        assert_eq!(shown(TargetState::Ok, None), head);
-        let failing = shown(TargetState::Retrying, Some(since));
+        let unused = shown(TargetState::Ok, None, false);
+        assert_eq!(unused, format!("{head}  nothing sent yet"));
+        assert_eq!(shown(TargetState::Ok, None, true), format!("{head}  ok"));
+        let failing = shown(TargetState::Retrying, Some(since), true);
         assert_eq!(failing, format!("{head}  failing since {since}"));
-        let failed = shown(TargetState::Failed, Some(since));
+        let failed = shown(TargetState::Failed, Some(since), true);
         assert_eq!(failed, format!("{head}  failed since {since}"));
     }
 

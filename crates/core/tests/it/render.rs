@@ -67,6 +67,7 @@ fn reply_text(reply: &Reply) -> String {
         Reply::Woken { coalesced: true } => "woken again".to_owned(),
         Reply::Delivered(receipt) => format!("delivered, {}", spelled(receipt.disposition)),
         Reply::Trigger(trigger) => format!("trigger {}", spelled(trigger.status)),
+        Reply::Binding(binding) => format!("binding {}", spelled(binding.status)),
         Reply::WorkItem(item) => format!("work item at revision {}", item.revision),
         Reply::Wait(wait) => format!("wait {}", spelled(wait.status)),
         Reply::Timer(timer) => format!("timer {}", spelled(timer.status)),

@@ -66,6 +66,12 @@ impl CapabilityKey {
         format!("{TOKEN_PREFIX}{}{generation:08x}{mac}", claim.short_id())
     }
 
+    /// Returns true if there is a key, so that a token proves something.
+    #[must_use]
+    pub const fn is_usable(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Returns true if the token proves its claim. Takes the same time for every token of the right form.
     #[must_use]
     pub fn verify(&self, token: &str, claim: &TokenClaim) -> bool {
@@ -74,7 +80,7 @@ impl CapabilityKey {
         let offered = offered.unwrap_or_default();
         let generation = claim.generation.to_be_bytes();
         let proven = hmac::verify(&self.0, &parts(claim, &generation), &offered);
-        proven && !self.0.is_empty()
+        proven && self.is_usable()
     }
 
     fn mac(&self, claim: &TokenClaim) -> [u8; 32] {
@@ -131,7 +137,7 @@ impl CapabilityKey {
         triggers: &'a [TriggerRecord],
     ) -> impl Iterator<Item = (String, String)> + 'a {
         let live = triggers.iter().filter(|known| known.is_active());
-        let live = live.filter(|_| !self.0.is_empty());
+        let live = live.filter(|_| self.is_usable());
         live.map(|known| {
             let claim = TokenClaim {
                 trigger_id: known.id.clone(),

@@ -8,16 +8,17 @@ use super::{AdmittedMessage, ControlHandle, read_admission};
 use crate::error::Error;
 use crate::request::Ingress;
 use holon_core::input::{LaneCommand, OperatorCommand};
-use holon_core::{Input, Rejection};
+use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Visibility;
 use holon_domain::delivery::{DeliveryRoute, OutboxLane, TargetAuth};
 use holon_domain::operator_transport::{BindingStatus, OperatorTransportBinding, TransportClaim};
 use holon_domain::{AgentId, BindingId, SecretId};
 
 /// Answer to a request to make a binding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BindingAddition {
-    Made,
+    /// The binding as it is stored, also for a repetition of the request.
+    Made(Box<OperatorTransportBinding>),
     /// Its deliveries need a secret. None was given, and there is no stored one that the binding could keep.
     NeedsSecret,
 }
@@ -63,7 +64,12 @@ impl ControlHandle {
         if !made.as_ref().is_err_and(Error::leaves_doubt) {
             self.forget_unnamed_secrets(agent_id).await;
         }
-        made.map(|_| BindingAddition::Made)
+        match made? {
+            Reply::Binding(stored) => Ok(BindingAddition::Made(stored)),
+            other => Err(Error::Internal {
+                message: format!("a binding was answered by {other:?}"),
+            }),
+        }
     }
 
     fn mint_secret_id(&self) -> SecretId {

@@ -1,6 +1,6 @@
 //! Delivery targets of the host.
 
-use super::ControlHandle;
+use super::{ControlHandle, Once, once};
 use crate::error::Error;
 use crate::ports::{Destination, SubmitReport};
 use crate::shell::engine_error;
@@ -14,6 +14,15 @@ use holon_store::TargetAddition;
 /// Text of a trial.
 const TRIAL_TEXT: &str = "This is a trial of Holon's operator delivery. Nothing needs to be done.";
 
+/// The result of adding a delivery target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TargetMaking {
+    /// The target as it is stored, also for a repetition of the request.
+    Made(Box<DeliveryTarget>),
+    NameTaken,
+    TooMany,
+}
+
 impl ControlHandle {
     fn mint_target_id(&self) -> TargetId {
         let mut source = self.shell.ports.entropy.source();
@@ -21,40 +30,53 @@ impl ControlHandle {
     }
 
     /// Adds a delivery target. Its secret, if it has one, is stored first, under a name that no other target has.
-    /// Briefs that are written from now on go there.
+    /// Briefs that are written from now on go there. A repetition of a request that has added one adds nothing.
     ///
     /// # Errors
-    /// When the secret cannot be stored, or storage fails.
+    /// When the secret cannot be stored, the key of the request was used for another request, or storage fails.
     pub async fn add_delivery_target(
         &self,
         mut target: DeliveryTarget,
         secret: Option<&str>,
-    ) -> Result<TargetAddition, Error> {
-        let taken = self.delivery_target(&target.name).await?.is_some();
-        if taken {
-            return Ok(TargetAddition::NameTaken);
-        }
+    ) -> Result<TargetMaking, Error> {
         let id = self.mint_target_id();
         let profile = DeliveryTarget::secret_profile(&target.name, Some(&id));
         target.id = Some(id);
         if let Some(secret) = secret {
             self.keep_secret(&profile, secret).await?;
         }
-        let added = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.add_delivery_target(&target)
-        });
-        let added = added.await.map_err(engine_error);
+        let added = self.commit_target(target).await;
         // A commit that cannot be confirmed may have added the target.
-        let is_refused = match &added {
-            Ok(addition) => *addition != TargetAddition::Added,
-            Err(error) => !error.leaves_doubt(),
+        let is_new = match &added {
+            Ok((added, _)) => matches!(added, Once::Made(_)),
+            Err(error) => error.leaves_doubt(),
         };
-        if is_refused && secret.is_some() {
+        if !is_new && secret.is_some() {
             self.forget_secret(&profile).await;
         }
-        let addition = added?;
+        let (added, addition) = added?;
         self.reload_targets().await?;
-        Ok(addition)
+        Ok(match (added.reply(), addition) {
+            (Some(target), _) => TargetMaking::Made(Box::new(target)),
+            (None, TargetAddition::TooMany) => TargetMaking::TooMany,
+            (None, TargetAddition::NameTaken | TargetAddition::Added) => TargetMaking::NameTaken,
+        })
+    }
+
+    async fn commit_target(
+        &self,
+        target: DeliveryTarget,
+    ) -> Result<(Once<DeliveryTarget>, TargetAddition), Error> {
+        let (key, now) = (self.request.clone(), self.now());
+        let added = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
+            let mut addition = TargetAddition::Added;
+            let added = once(ledger, key.as_deref(), now, |ledger| {
+                addition = ledger.add_delivery_target(&target)?;
+                Ok((addition == TargetAddition::Added).then(|| target.clone()))
+            })?;
+            Ok(added.map(|added| (added, addition)))
+        });
+        added.await.map_err(engine_error)?
     }
 
     /// Removes a delivery target and its secret, and gives up what waits for it in the same commit. Returns the number of

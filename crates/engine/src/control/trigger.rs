@@ -15,6 +15,7 @@ use holon_domain::trigger::{
     CallbackDelivery, CallbackReceipt, DeliveryMode, TokenClaim, TriggerRecord,
 };
 use holon_domain::{AgentId, Timestamp, TriggerId};
+use std::borrow::Cow;
 use std::time::Duration;
 
 /// Id that no trigger has. It is looked up for a text that is no token, so that every check costs the same.
@@ -84,7 +85,7 @@ impl ControlHandle {
     /// Derives the URL of an active trigger, for an operator who asks for it.
     ///
     /// # Errors
-    /// When there is no such agent or active trigger, or storage fails.
+    /// When there is no such agent or active trigger, the host has no key for URLs, or storage fails.
     pub async fn reveal_trigger(
         &self,
         agent_id: &AgentId,
@@ -99,6 +100,9 @@ impl ControlHandle {
             .filter(|trigger| trigger.is_active() && trigger.target_agent_id == *agent_id)
             .ok_or_else(unknown)?;
         let conduct = &self.shell.conduct;
+        if !conduct.capability_key.is_usable() {
+            return Err(Error::NoCapabilityKey);
+        }
         let token = conduct
             .capability_key
             .token(&trigger.id, trigger.generation);
@@ -121,6 +125,13 @@ impl ControlHandle {
             proven && trigger.is_active() && trigger.generation == claim.generation
         };
         Ok(found.filter(is_current))
+    }
+
+    /// Returns true if a text holds a token that is or was the token of a trigger of this host.
+    #[must_use]
+    pub fn holds_trigger_token(&self, text: &str) -> bool {
+        let concealed = self.shell.conduct.capability_key.conceal(text, &[]);
+        matches!(concealed, Cow::Owned(_))
     }
 
     async fn read_trigger(&self, id: &TriggerId) -> Result<Option<TriggerRecord>, Error> {

@@ -325,6 +325,7 @@ fn acceptance_of(reply: Reply) -> Verdict {
         | Reply::TaskInput { .. }
         | Reply::Woken { .. }
         | Reply::Delivered(_)
+        | Reply::Binding(_)
         | Reply::Trigger(_) => None,
     };
     Verdict::Accepted { message_id }

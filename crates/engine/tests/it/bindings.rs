@@ -39,16 +39,26 @@ fn binding(id: &str) -> OperatorTransportBinding {
     }
 }
 
-async fn bind(
+async fn bind(host: &Host, name: &str, id: &str, secret: Option<&str>) -> Result<bool, Error> {
+    bind_as(host, name, binding(id), secret).await
+}
+
+/// Makes a binding. Returns false if it needs a secret.
+async fn bind_as(
     host: &Host,
     name: &str,
-    id: &str,
+    binding: OperatorTransportBinding,
     secret: Option<&str>,
-) -> Result<BindingAddition, Error> {
+) -> Result<bool, Error> {
+    let id = binding.binding_id.clone();
     let control = host.control();
-    control
-        .bind_operator(&agent(name), binding(id), secret)
-        .await
+    match control.bind_operator(&agent(name), binding, secret).await? {
+        BindingAddition::Made(stored) => {
+            assert_eq!(stored.binding_id, id);
+            Ok(true)
+        }
+        BindingAddition::NeedsSecret => Ok(false),
+    }
 }
 
 /// The stored secret that an agent's binding names.
@@ -71,7 +81,7 @@ async fn two_agents_with_one_binding_id_have_a_secret_each() {
     create(&host, "other").await;
     for (name, secret) in [("main", "of-main"), ("other", "of-other")] {
         let made = bind(&host, name, "shared", Some(secret)).await;
-        assert_eq!(made, Ok(BindingAddition::Made));
+        assert_eq!(made, Ok(true));
     }
     let is_each = (
         secret_of(&house, "main", "shared").await,
@@ -94,7 +104,7 @@ async fn a_refused_binding_changes_no_secret() {
     let host = house.with_main().await;
     for count in 0..limits::OPERATOR_BINDINGS {
         let made = bind(&host, "main", &format!("b{count}"), Some("old")).await;
-        assert_eq!(made, Ok(BindingAddition::Made));
+        assert_eq!(made, Ok(true));
     }
     let before = house.outbound.secrets();
     let unknown = bind(&host, "nobody", "b0", Some("new")).await;
@@ -112,8 +122,8 @@ async fn a_refused_binding_changes_no_secret() {
 async fn a_binding_needs_a_secret_unless_it_replaces_one_that_has_it() {
     let house = House::new();
     let host = house.with_main().await;
-    let needed = Ok(BindingAddition::NeedsSecret);
-    let made = Ok(BindingAddition::Made);
+    let needed = Ok(false);
+    let made = Ok(true);
     assert_eq!(bind(&host, "main", "one", None).await, needed);
     let without = OperatorTransportBinding {
         delivery_auth: DeliveryAuth {
@@ -123,7 +133,7 @@ async fn a_binding_needs_a_secret_unless_it_replaces_one_that_has_it() {
         ..binding("one")
     };
     let control = host.control();
-    let open = control.bind_operator(&agent("main"), without, None).await;
+    let open = bind_as(&host, "main", without, None).await;
     assert_eq!(open, made);
     assert_eq!(bind(&host, "main", "one", None).await, needed);
     assert_eq!(bind(&host, "main", "one", Some("first")).await, made);
@@ -148,20 +158,19 @@ async fn a_secret_goes_with_its_agent_and_with_a_binding_that_gives_way() {
     create(&host, "main.two").await;
     for name in ["main", "main.two"] {
         let made = bind(&host, name, "kept", Some(name)).await;
-        assert_eq!(made, Ok(BindingAddition::Made));
+        assert_eq!(made, Ok(true));
     }
     let control = host.control();
     let ended = OperatorTransportBinding {
         expires_at: Some(Timestamp::from_millis(0)),
         ..binding("ended")
     };
-    let main = agent("main");
-    let made = control.bind_operator(&main, ended, Some("ended")).await;
-    assert_eq!(made, Ok(BindingAddition::Made));
+    let made = bind_as(&host, "main", ended, Some("ended")).await;
+    assert_eq!(made, Ok(true));
     assert!(stored(&house).contains(&"ended".to_owned()));
     for count in 1..limits::OPERATOR_BINDINGS {
         let made = bind(&host, "main", &format!("b{count}"), Some("b")).await;
-        assert_eq!(made, Ok(BindingAddition::Made));
+        assert_eq!(made, Ok(true));
     }
     assert!(!stored(&house).contains(&"ended".to_owned()));
     control.remove_agent(&agent("main")).await.expect("goes");
@@ -178,8 +187,8 @@ async fn a_delivery_that_its_operator_did_not_get_is_shown_until_a_later_one_is_
         ..binding("one")
     };
     let main = agent("main");
-    let made = host.control().bind_operator(&main, wanted, Some("s")).await;
-    assert_eq!(made, Ok(BindingAddition::Made));
+    let made = bind_as(&host, "main", wanted, Some("s")).await;
+    assert_eq!(made, Ok(true));
     let error = "the endpoint answered 400".to_owned();
     house.outbound.script([SubmitResult::Refused { error }]);
     for (count, expected) in [(1, Some("the endpoint answered 400")), (2, None)] {

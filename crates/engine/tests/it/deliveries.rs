@@ -5,7 +5,7 @@ use holon_domain::Timestamp;
 use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits;
-use holon_engine::{Host, TargetAddition};
+use holon_engine::{Host, TargetMaking};
 use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::json;
 
@@ -29,7 +29,7 @@ async fn with_target(house: &House, turn_results: bool) -> Host {
         .control()
         .add_delivery_target(target("phone", turn_results), Some("tok"))
         .await;
-    assert_eq!(made.expect("is added"), TargetAddition::Added);
+    assert!(matches!(made, Ok(TargetMaking::Made(_))), "{made:?}");
     host
 }
 
@@ -212,7 +212,8 @@ async fn a_target_that_is_added_again_gets_nothing_that_waited_for_the_one_befor
     let removed = control.remove_delivery_target("phone").await;
     assert!(removed.is_ok_and(|removed| removed.is_some()));
     let added = control.add_delivery_target(target("phone", true), Some("tok"));
-    assert_eq!(added.await.expect("is added"), TargetAddition::Added);
+    let added = added.await;
+    assert!(matches!(added, Ok(TargetMaking::Made(_))), "{added:?}");
     house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
     prompt(&host, "main", "again").await;
     house.model.next().await.answer(says("new"));
@@ -249,8 +250,8 @@ async fn of_two_targets_of_one_name_the_one_that_is_added_has_its_own_secret() {
         control.add_delivery_target(target("phone", true), Some("two")),
     );
     let winner = match (one.expect("is decided"), two.expect("is decided")) {
-        (TargetAddition::Added, TargetAddition::NameTaken) => "one",
-        (TargetAddition::NameTaken, TargetAddition::Added) => "two",
+        (TargetMaking::Made(_), TargetMaking::NameTaken) => "one",
+        (TargetMaking::NameTaken, TargetMaking::Made(_)) => "two",
         other => panic!("{other:?}"),
     };
     let added = host.reads().delivery_targets().await.expect("targets");

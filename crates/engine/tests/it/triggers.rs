@@ -196,6 +196,11 @@ async fn a_token_works_across_restarts_until_it_is_rotated_or_revoked() {
         })
         .await;
     assert_eq!(deliver(&host, &other, None, "x").await, unknown);
+    let control = host.control();
+    let made = control.create_trigger(&agent("main"), DeliveryMode::WakeHint);
+    let made = made.await.expect("a trigger");
+    let shown = control.reveal_trigger(&agent("main"), &made.id).await;
+    assert_eq!(shown, Err(Error::NoCapabilityKey));
 }
 
 #[tokio::test]

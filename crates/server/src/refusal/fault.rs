@@ -90,6 +90,14 @@ impl RequestFault {
             "a name has 1 to 48 letters, digits, `.`, `-` and `_`, and an address is written in full, such as https://ntfy.sh/my-topic; see: holon delivery add --help",
         ),
     );
+    pub(crate) const TRIGGER_URL: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "trigger_url_not_kept",
+            "the address or command of a delivery holds the URL of a trigger of this host, which the host stores nowhere",
+            "write the call into a script that only you can read, and give the script as the command",
+        ),
+    );
     pub(crate) const TARGET_EXISTS: Self = Self::new(
         StatusCode::CONFLICT,
         RefusalText::with_hint(
@@ -409,7 +417,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 48] = [
+    pub(crate) const ALL: [Self; 49] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -419,6 +427,7 @@ impl RequestFault {
         Self::TOO_MANY_TOKENS,
         Self::NO_SUCH_TOKEN,
         Self::DELIVERY_TARGET,
+        Self::TRIGGER_URL,
         Self::TARGET_EXISTS,
         Self::TOO_MANY_TARGETS,
         Self::NO_SUCH_TARGET,

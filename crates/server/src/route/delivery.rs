@@ -2,13 +2,14 @@
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
+use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
 use crate::signature::check_secret;
 use crate::state::{Act, ReadState};
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::Uri;
+use axum::{Extension, Json};
 use holon_api::{
     AdmittedResponse, CreateDeliveryTargetRequest, DeliveryTargetResponse, DeliveryTargetView,
     DeliveryTargetsResponse, EmptyRequest, OperatorBindingResponse, OperatorBindingView,
@@ -23,9 +24,11 @@ use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority}
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportClaim,
 };
+use holon_domain::request_key::TokenScope;
 use holon_domain::{AgentId, BindingId, Timestamp};
 use holon_engine::request::Ingress;
-use holon_engine::{BindingAddition, LaneView, TargetAddition};
+use holon_engine::{BindingAddition, ControlHandle, LaneView, TargetMaking};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 /// Longest name of a target, in bytes. The name is part of the name of its secret.
@@ -38,12 +41,18 @@ pub(crate) const REPLY_ROUTES: usize = 64;
 /// `GET /delivery/targets`: lists the delivery targets with their state.
 pub(crate) async fn targets(
     State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<DeliveryTargetsResponse>, Refusal> {
     let targets = state.reads.delivery_targets().await?;
-    let targets = targets
-        .into_iter()
-        .map(|(target, lanes)| view(target, lanes));
+    let may_change = caller.scope() == Some(TokenScope::Control);
+    let targets = targets.into_iter().map(|(target, lanes)| {
+        let mut view = view(target, lanes);
+        if !may_change {
+            view.hide_address();
+        }
+        view
+    });
     Ok(Json(DeliveryTargetsResponse {
         targets: targets.collect(),
     }))
@@ -55,6 +64,7 @@ pub(crate) async fn add_target(
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CreateDeliveryTargetRequest>,
 ) -> Result<Json<DeliveryTargetResponse>, Refusal> {
+    refuse_token(&state.control, &request)?;
     let secret = request.secret.clone();
     let kind = kind_of(&request)?;
     if (kind.auth() == TargetAuth::None) != secret.is_none() {
@@ -73,31 +83,38 @@ pub(crate) async fn add_target(
         request.agents.iter().map(|id| AgentId::parse(id)).collect();
     let agents = agents.map_err(holon_engine::Error::from)?;
     let target = DeliveryTarget {
-        name,
+        name: name.clone(),
         kind,
         turn_results: request.turn_results,
         agents,
         created_at: state.control.now(),
         id: None,
     };
-    let added = target.clone();
-    let added = state
-        .control
-        .add_delivery_target(added, secret.as_deref())
-        .await?;
-    match added {
-        TargetAddition::Added => Ok(Json(DeliveryTargetResponse {
+    let made = state.control.add_delivery_target(target, secret.as_deref());
+    match made.await? {
+        TargetMaking::Made(target) => Ok(Json(DeliveryTargetResponse {
             ok: true,
-            target: DeliveryTargetView::new(target),
+            target: DeliveryTargetView::new(*target),
         })),
-        TargetAddition::NameTaken => {
-            let message = format!("there is a target {:?} already", target.name);
+        TargetMaking::NameTaken => {
+            let message = format!("there is a target {name:?} already");
             Err(RequestFault::TARGET_EXISTS.refuse(message))
         }
-        TargetAddition::TooMany => {
+        TargetMaking::TooMany => {
             Err(RequestFault::TOO_MANY_TARGETS.refuse("no more targets can be added"))
         }
     }
+}
+
+/// Refuses a target or binding with the token of a trigger: it would be stored, and shown to those who may change it.
+fn refuse_token(control: &ControlHandle, request: &impl Serialize) -> Result<(), Refusal> {
+    let text = serde_json::to_string(request).unwrap_or_default();
+    if control.holds_trigger_token(&text) {
+        return Err(
+            RequestFault::TRIGGER_URL.refuse("the request holds the URL of a trigger of this host")
+        );
+    }
+    Ok(())
 }
 
 fn kind_of(request: &CreateDeliveryTargetRequest) -> Result<TargetKind, Refusal> {
@@ -268,22 +285,29 @@ fn condition(lanes: LaneView) -> Condition {
 /// `GET /agents/{id}/operator-bindings`: lists the bindings of an agent.
 pub(crate) async fn bindings(
     State(state): State<ReadState>,
+    Extension(caller): Extension<Caller>,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<OperatorBindingsResponse>, Refusal> {
     let bindings = state.reads.operator_bindings(&agent_id).await?;
+    let may_change = caller.scope() == Some(TokenScope::Control);
     let now = state.reads.now();
     let view = |(binding, lane): (OperatorTransportBinding, LaneView)| {
-        let pending = lane.pending;
+        let (pending, delivered) = (lane.pending, lane.has_accepted);
         let condition = condition(lane);
-        OperatorBindingView {
+        let mut view = OperatorBindingView {
             state: condition.state,
+            delivered,
             pending,
             last_error: condition.error,
             failing_since: condition.since,
             retry_at: condition.retry_at,
             ..OperatorBindingView::new(agent_id.clone(), binding, now)
+        };
+        if !may_change {
+            view.hide_address();
         }
+        view
     };
     Ok(Json(OperatorBindingsResponse {
         bindings: bindings.into_iter().map(view).collect(),
@@ -299,6 +323,7 @@ pub(crate) async fn bind(
     JsonBody(request): JsonBody<OperatorTransportBindingRequest>,
 ) -> Result<Json<OperatorBindingResponse>, Refusal> {
     check_binding(&agent_id, &request)?;
+    refuse_token(&state.control, &request)?;
     let secret = request.delivery_auth.secret.clone();
     let binding_id = match request.binding_id {
         Some(id) => BindingId::from_stored(id),
@@ -327,22 +352,18 @@ pub(crate) async fn bind(
         metadata: request.metadata,
         secret_id: None,
     };
-    let made = binding.clone();
-    let made = state
-        .control
-        .bind_operator(&agent_id, made, secret.as_deref())
-        .await?;
-    match made {
-        BindingAddition::Made => {}
+    let control = &state.control;
+    let made = control.bind_operator(&agent_id, binding, secret.as_deref());
+    match made.await? {
+        BindingAddition::Made(stored) => Ok(Json(OperatorBindingResponse {
+            ok: true,
+            binding: OperatorBindingView::new(agent_id.clone(), *stored, now),
+            agent_id,
+        })),
         BindingAddition::NeedsSecret => {
-            return Err(RequestFault::OPERATOR_BINDING.refuse("delivery_auth needs a secret"));
+            Err(RequestFault::OPERATOR_BINDING.refuse("delivery_auth needs a secret"))
         }
     }
-    Ok(Json(OperatorBindingResponse {
-        ok: true,
-        binding: OperatorBindingView::new(agent_id.clone(), binding, now),
-        agent_id,
-    }))
 }
 
 fn check_binding(

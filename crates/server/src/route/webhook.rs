@@ -255,6 +255,8 @@ pub(crate) async fn show(
 }
 
 /// `POST /control/agents/{id}/webhook`: sets the secret, and whether webhooks without a signature are accepted.
+///
+/// The decision comes last. Once it is kept, a repetition of the request does not bring an older secret back.
 pub(crate) async fn set(
     Act(state): Act,
     AgentPath(agent_id): AgentPath,
@@ -271,17 +273,18 @@ pub(crate) async fn set(
         check_secret(secret.expose_secret(), RequestFault::REQUEST)?;
     }
     // The agent is checked first: a secret is stored for an agent that exists.
-    state
-        .control
-        .configure_webhook(&agent_id, request.allow_unsigned)
-        .await?;
     let terms = present_terms(&state, &agent_id).await?;
-    if let Some(secret) = secret {
-        let manage = &state.manage;
-        let stored = manage.set_webhook_secret(&agent_id, terms.birth, secret);
-        stored.await.map_err(unusable_secret)?;
+    if !state.control.is_decided(&agent_id).await? {
+        if let Some(secret) = secret {
+            let manage = &state.manage;
+            let stored = manage.set_webhook_secret(&agent_id, terms.birth, secret);
+            stored.await.map_err(unusable_secret)?;
+        }
+        let control = &state.control;
+        let configured = control.configure_webhook(&agent_id, request.allow_unsigned);
+        configured.await?;
     }
-    describe(&state, agent_id, terms).await
+    describe(&state, agent_id).await
 }
 
 /// `POST /control/agents/{id}/webhook/remove`: forgets the secret and accepts no webhooks any more.
@@ -291,14 +294,16 @@ pub(crate) async fn remove(
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
 ) -> Result<Json<WebhookResponse>, Refusal> {
-    state.control.configure_webhook(&agent_id, false).await?;
-    let removed = state.manage.remove_webhook_secret(&agent_id).await;
-    removed.map_err(unusable_secret)?;
-    let terms = present_terms(&state, &agent_id).await?;
-    describe(&state, agent_id, terms).await
+    present_terms(&state, &agent_id).await?;
+    if !state.control.is_decided(&agent_id).await? {
+        let removed = state.manage.remove_webhook_secret(&agent_id).await;
+        removed.map_err(unusable_secret)?;
+        state.control.configure_webhook(&agent_id, false).await?;
+    }
+    describe(&state, agent_id).await
 }
 
-/// Returns the terms of an agent that was there a moment ago.
+/// Returns the terms of an agent, which must exist.
 async fn present_terms(state: &ActState, agent_id: &AgentId) -> Result<WebhookTerms, Refusal> {
     let terms = state.control.webhook_terms(agent_id).await?;
     let gone = || Error::AgentNotFound {
@@ -307,11 +312,8 @@ async fn present_terms(state: &ActState, agent_id: &AgentId) -> Result<WebhookTe
     Ok(terms.ok_or_else(gone)?)
 }
 
-async fn describe(
-    state: &ActState,
-    agent_id: AgentId,
-    terms: WebhookTerms,
-) -> Result<Json<WebhookResponse>, Refusal> {
+async fn describe(state: &ActState, agent_id: AgentId) -> Result<Json<WebhookResponse>, Refusal> {
+    let terms = present_terms(state, &agent_id).await?;
     let secret = state.manage.webhook_secret(&agent_id, terms.birth).await;
     let has_secret = secret.map_err(unusable_secret)?.is_some();
     Ok(Json(WebhookResponse {

@@ -183,3 +183,39 @@ async fn no_route_answers_or_stores_a_token_that_its_caller_pasted() {
     let before = before.map(|text| text.chars().rev().collect::<String>());
     assert_eq!(before, None, "the token is stored behind this");
 }
+
+#[tokio::test]
+async fn a_target_or_binding_with_the_url_of_a_trigger_is_refused() {
+    let world = World::start().await;
+    let (_, path) = capability(&world, "main", "wake_hint").await;
+    let wake = format!("http://127.0.0.1:7878{path}");
+    let binding = |url: &str, note: &str| {
+        json!({
+            "transport": "bridge", "operator_actor_id": "jo", "default_route_id": "room-1",
+            "delivery_callback_url": url, "capabilities": {"text": true}, "metadata": {"note": note},
+            "delivery_auth": {"kind": "none"},
+        })
+    };
+    let (targets, bindings) = (
+        "/control/delivery/targets",
+        "/control/agents/main/operator-bindings",
+    );
+    for (path, body) in [
+        (targets, json!({"name": "a", "kind": "http", "url": wake})),
+        (
+            targets,
+            json!({"name": "a", "kind": "command", "command": ["curl", wake]}),
+        ),
+        (bindings, binding(&wake, "")),
+        (bindings, binding("http://127.0.0.1:9/cb", &wake)),
+    ] {
+        let refused = world.ask("POST", path, &body.to_string()).await;
+        assert_eq!(
+            refused.refusal(),
+            (400, "trigger_url_not_kept".into()),
+            "{body}"
+        );
+    }
+    let listed = world.ask("GET", "/delivery/targets", "").await.json();
+    assert_eq!(listed["targets"], json!([]));
+}

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use holon_api::{ModelsResponse, ReloadResponse};
 use holon_domain::AgentId;
 use holon_server::{SetupManager, SetupReader};
-use secrecy::SecretString;
+use secrecy::{ExposeSecret as _, SecretString};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -36,6 +36,13 @@ impl ScriptedHost {
 
     fn mood(&self) -> Mood {
         *self.0.lock().unwrap()
+    }
+
+    /// Returns the secret of webhooks that is stored for an agent.
+    pub(crate) fn stored_secret(&self, agent_id: &AgentId) -> Option<String> {
+        let secrets = self.1.lock().unwrap();
+        let found = secrets.get(agent_id);
+        found.map(|(_, secret)| secret.expose_secret().to_owned())
     }
 
     fn secret(&self, agent_id: &AgentId, birth: i64) -> Option<SecretString> {

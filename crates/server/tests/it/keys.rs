@@ -1,12 +1,14 @@
 //! Idempotency keys over the wire.
 
 use crate::world::{Reply, SECRET, World};
-use holon_domain::WorkspaceId;
+use holon_domain::delivery::{DeliveryTarget, TargetAuth, TargetKind};
 use holon_domain::limits::REQUEST_KEY_BYTES;
+use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::request_key::{KeyScope, RequestKey};
 use holon_domain::text::sha256_hex;
+use holon_domain::{BindingId, Timestamp, WorkspaceId};
 use holon_engine::archive::ArchiveMode;
-use holon_engine::{ControlHandle, TokenRemoval};
+use holon_engine::{BindingAddition, ControlHandle, TargetMaking, TokenRemoval};
 use holon_testkit::engine::agent;
 use serde_json::json;
 
@@ -267,6 +269,105 @@ async fn a_removal_is_found_again_although_its_response_was_not_kept() {
         (again.status, again.json()),
         (200, json!({"ok": true, "name": "phone", "given_up": 0}))
     );
+}
+
+#[tokio::test]
+async fn what_was_added_is_found_again_although_its_response_was_not_kept() {
+    let world = World::start().await;
+    let targets = "/control/delivery/targets";
+    let phone = json!({
+        "name": "phone", "kind": "http", "url": "http://127.0.0.1:9/hook", "auth": "bearer", "secret": CANARY,
+    });
+    let phone = phone.to_string();
+    let target = DeliveryTarget {
+        name: "phone".to_owned(),
+        kind: TargetKind::Http {
+            url: "http://127.0.0.1:9/hook".to_owned(),
+            auth: TargetAuth::Bearer,
+        },
+        turn_results: false,
+        agents: Vec::new(),
+        created_at: Timestamp::from_millis(5),
+        id: None,
+    };
+    let control = cut_off(&world, targets, "", targets, &phone);
+    let made = control.add_delivery_target(target, Some(CANARY)).await;
+    assert!(matches!(made, Ok(TargetMaking::Made(_))), "{made:?}");
+    let again = send(&world, targets, "cut", &phone).await;
+    let stored = json!(Timestamp::from_millis(5));
+    assert_eq!(
+        (again.status, &again.json()["target"]["created_at"]),
+        (200, &stored)
+    );
+    let other = json!({"name": "other", "kind": "command", "command": ["true"]});
+    let other = send(&world, targets, "cut", &other.to_string()).await;
+    assert_eq!(other.refusal(), (422, "idempotency_key_reused".into()));
+}
+
+#[tokio::test]
+async fn a_binding_that_was_made_is_found_again_although_its_response_was_not_kept() {
+    let world = World::start().await;
+    let main = agent("main");
+    let bindings = "/control/agents/main/operator-bindings";
+    let bound = json!({
+        "transport": "bridge", "operator_actor_id": "jo", "default_route_id": "room-1",
+        "delivery_callback_url": "http://127.0.0.1:9/cb", "delivery_auth": {"kind": "none"},
+        "capabilities": {"text": true}, "provider": "matrix",
+    });
+    let bound = bound.to_string();
+    let first = send(&world, bindings, "first", &bound).await.json();
+    let listed = async || {
+        let listed = world.ask("GET", "/agents/main/operator-bindings", "");
+        listed.await.json()["bindings"].as_array().cloned().unwrap()
+    };
+    let made: OperatorTransportBinding =
+        serde_json::from_value(first["binding"].clone()).expect("a binding");
+    let made = OperatorTransportBinding {
+        binding_id: BindingId::from_stored("cut_off"),
+        ..made
+    };
+    let route = "/control/agents/{id}/operator-bindings";
+    let control = cut_off(&world, route, "main", bindings, &bound);
+    let made = control.bind_operator(&main, made, None).await;
+    assert!(matches!(made, Ok(BindingAddition::Made(_))), "{made:?}");
+    let again = send(&world, bindings, "cut", &bound).await.json();
+    assert_eq!(again["binding"]["binding_id"], "cut_off");
+    assert_eq!(listed().await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_repeated_request_brings_no_older_secret_of_a_webhook_back() {
+    let world = World::start().await;
+    let main = agent("main");
+    let (set, remove) = (
+        "/control/agents/main/webhook",
+        "/control/agents/main/webhook/remove",
+    );
+    let body = |secret: &str| json!({"secret": secret, "allow_unsigned": false}).to_string();
+    // The request with the key did all its work, and the host went down before it answered.
+    assert_eq!(world.ask("POST", set, &body("first")).await.status, 200);
+    let control = cut_off(
+        &world,
+        "/control/agents/{id}/webhook",
+        "main",
+        set,
+        &body("first"),
+    );
+    control
+        .configure_webhook(&main, false)
+        .await
+        .expect("is decided");
+    assert_eq!(world.ask("POST", set, &body("second")).await.status, 200);
+    assert_eq!(send(&world, set, "cut", &body("first")).await.status, 200);
+    assert_eq!(world.host.stored_secret(&main).as_deref(), Some("second"));
+    let route = "/control/agents/{id}/webhook/remove";
+    let control = cut_off(&world, route, "main", remove, "{}");
+    control
+        .configure_webhook(&main, false)
+        .await
+        .expect("is decided");
+    assert_eq!(send(&world, remove, "cut", "{}").await.status, 200);
+    assert_eq!(world.host.stored_secret(&main).as_deref(), Some("second"));
 }
 
 #[tokio::test]

@@ -174,3 +174,55 @@ async fn a_token_that_revokes_itself_is_told_so_and_opens_nothing_after_it() {
     let refused = send(&world, &token, "GET", "/agents/list", "").await;
     assert_eq!(refused.refusal(), (401, "unauthorized".into()));
 }
+
+#[tokio::test]
+async fn a_token_that_may_only_read_sees_no_path_of_an_address_and_no_argument() {
+    let world = World::start().await;
+    let read = make(&world, "reader", "read").await;
+    let control = make(&world, "keeper", "control").await;
+    for target in [
+        json!({"name": "hook", "kind": "http", "url": "https://hooks.example/T0/xyz"}),
+        json!({"name": "mail", "kind": "command", "command": ["mail", "jo@example"]}),
+    ] {
+        let added = world.ask("POST", "/control/delivery/targets", &target.to_string());
+        assert_eq!(added.await.status, 200);
+    }
+    let bound = json!({
+        "transport": "bridge", "operator_actor_id": "jo", "default_route_id": "room-1",
+        "delivery_callback_url": "https://bridge.example/T0/xyz", "delivery_auth": {"kind": "none"},
+        "capabilities": {"text": true}, "provider": "matrix",
+    });
+    let made = world.ask(
+        "POST",
+        "/control/agents/main/operator-bindings",
+        &bound.to_string(),
+    );
+    assert_eq!(made.await.status, 200);
+    let shown = async |token: &str| {
+        let targets = send(&world, token, "GET", "/delivery/targets", "")
+            .await
+            .json();
+        let bindings = send(&world, token, "GET", "/agents/main/operator-bindings", "").await;
+        json!([
+            targets["targets"][0]["url"],
+            targets["targets"][1]["argv"],
+            bindings.json()["bindings"][0]["delivery_callback_url"],
+        ])
+    };
+    assert_eq!(
+        shown(&read).await,
+        json!([
+            "https://hooks.example/…",
+            ["mail", "…"],
+            "https://bridge.example/…"
+        ])
+    );
+    assert_eq!(
+        shown(&control).await,
+        json!([
+            "https://hooks.example/T0/xyz",
+            ["mail", "jo@example"],
+            "https://bridge.example/T0/xyz"
+        ])
+    );
+}
