@@ -1,6 +1,6 @@
 //! Rules that compare several parts of an agent's record: resumptions, order, authority and outcomes.
 
-use crate::message::is_made_by_turn;
+use crate::message::{Message, is_made_by_turn};
 use crate::observed_agent::ObservedAgent;
 use crate::violation::{Verdict, ensure, stored, violation};
 use holon_core::input::{Finding, ProbeResult};
@@ -147,14 +147,14 @@ impl ObservedAgent {
 
     /// Checks that the opening message of a turn was first in the queue; only self-caused messages are paced.
     ///
-    /// One commit may bring several messages of agents, from `first_new` on: when the first of them opened a turn, the
-    /// others were not queued yet.
+    /// One commit may bring several messages of agents and results of children, from `first_new` on: when the first of
+    /// them opened a turn, the others were not queued yet.
     pub(crate) fn check_order(&self, opened: Option<u64>, first_new: u64) -> Verdict<()> {
         let queued = &self.outstanding.queued;
         let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
         let came_later = |seq: u64| {
-            let message = self.messages.get(&seq);
-            seq > first_new && message.is_some_and(|message| message.of_an_agent)
+            let comes_from_agents = |message: &Message| message.of_an_agent || message.is_result();
+            seq > first_new && self.messages.get(&seq).is_some_and(comes_from_agents)
         };
         let head = queued.iter().filter_map(|seq| place(*seq)).min();
         let before = queued.iter().filter(|seq| !came_later(**seq));

@@ -72,8 +72,10 @@ async fn count_points<S: Scenario>() -> u64 {
     points.lines().count() as u64
 }
 
-/// Returns true if every point is swept. Otherwise each part takes every second one of its own, by chance those with an
-/// even or with an odd number, so that a few runs sweep all.
+/// Share of the points of a part that one run sweeps, chosen by chance, so that several runs sweep all.
+const SAMPLE: u64 = 4;
+
+/// Returns true if every point is swept, and not only a sample.
 #[allow(
     clippy::disallowed_methods,
     reason = "a developer chooses the complete sweep"
@@ -82,22 +84,19 @@ fn is_complete() -> bool {
     std::env::var_os("HOLON_SWEEP_ALL").is_some()
 }
 
-/// Kills the process at every `PARTS`-th point or every second of these, each time in a world of its own. Group commits
+/// Kills the process at every `PARTS`-th point or a sample of these, each time in a world of its own. Group commits
 /// reduce the number of points, but never below `fewest` for a complete sweep.
 async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     let points = count_points::<S>().await;
     let (mut died, mut missed) = (0, 0);
-    let (stride, fewest) = match is_complete() {
-        true => (PARTS, fewest),
-        false => (2 * PARTS, fewest / 2),
-    };
-    let first = match is_complete() || RandomState::new().hash_one(part).is_multiple_of(2) {
-        true => part,
-        false => part + PARTS,
-    };
+    let sample = if is_complete() { 1 } else { SAMPLE };
+    let chosen = RandomState::new().hash_one(part) % sample;
+    let (stride, first) = (sample * PARTS, part + chosen * PARTS);
+    let fewest = fewest / sample;
     // Two runs may group commits differently and pass different numbers of points. The sweep ends after several
     // unreached points in a row.
     for point in (S::BEFORE + 1..).filter(|point| point % stride == first) {
+        println!("to be killed at point {point}");
         let world = world();
         let _swept = ProcessCleanup(&world);
         let mut drive = Drive::<S>::new(&world);

@@ -2,18 +2,18 @@
 
 use crate::make::{self, ModelAnswer};
 use crate::states;
+use crate::work::{agent_makes, call, pick};
 use crate::world::World;
 use holon_core::input::OperatorCommand;
 use holon_core::{Ingress, Input, Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTrigger, TargetAuth};
-use holon_domain::intent::{Intent, NewWait, NewWorkItem, WakeCondition};
+use holon_domain::intent::{Intent, NewWait, WakeCondition};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities, TransportClaim,
 };
 use holon_domain::wait::WaitStatus;
-use holon_domain::work_item::PlanStatus;
 use holon_domain::{BindingId, Timestamp, limits};
 use serde_json::json;
 
@@ -265,7 +265,7 @@ fn a_result_that_answers_nobody_remote_is_delivered_only_where_it_is_asked_for()
 #[test]
 fn a_result_about_a_work_item_goes_to_who_asked_for_the_item_if_that_binding_wants_results() {
     let answer = to("one", "room-7");
-    for (turn_results, expected) in [(true, vec![answer]), (false, Vec::new())] {
+    for (turn_results, results) in [(true, 1), (false, 0)] {
         let mut world = states::idle();
         // The newest binding wants the opposite.
         for (name, turn_results) in [("one", turn_results), ("two", !turn_results)] {
@@ -276,19 +276,15 @@ fn a_result_about_a_work_item_goes_to_who_asked_for_the_item_if_that_binding_wan
             bind(&mut world, made).expect("is bound");
         }
         world.send(message(claim("one")));
-        let item = NewWorkItem {
-            objective: "mend the build".to_owned(),
-            plan_status: PlanStatus::Ready,
-            todo_list: Vec::new(),
-        };
-        let call = ("CreateWorkItem", Ok(Intent::CreateWorkItem(item)));
-        world.send(ModelAnswer::calls(vec![call]).to(&world));
-        // The item goes on after the turn, so its answer only acknowledges the message.
+        let item = agent_makes(&mut world);
+        call(&mut world, vec![pick(&item)]);
+        // The message asked for its answer by its route. The item goes on in a turn that nobody asked for.
         world.send(ModelAnswer::words("I begin").to(&world));
-        assert_eq!(routes(&world), []);
+        assert_eq!(routes(&world), std::slice::from_ref(&answer));
         let turn = world.agent.open_turn.as_ref().expect("a turn of the item");
         assert!(turn.work_item_id.is_some() && turn.reply_route.is_none());
         world.send(ModelAnswer::words("half way").to(&world));
+        let expected = vec![answer.clone(); 1 + results];
         assert_eq!(routes(&world), expected, "{turn_results}");
     }
 }

@@ -60,7 +60,7 @@ fn create() -> PlannedCall {
     )
 }
 
-fn pick(id: &WorkItemId) -> PlannedCall {
+pub(crate) fn pick(id: &WorkItemId) -> PlannedCall {
     let intent = WorkIntent::Pick {
         work_item_id: id.clone(),
         reason: None,
@@ -189,7 +189,7 @@ fn operator_makes(world: &mut World, objective: &str) -> WorkItemId {
 }
 
 /// Lets the open turn create an item with its plan file.
-fn agent_makes(world: &mut World) -> WorkItemId {
+pub(crate) fn agent_makes(world: &mut World) -> WorkItemId {
     let before: Vec<WorkItemId> = world.items.keys().cloned().collect();
     world.send(ModelAnswer::calls(vec![create()]).to(world));
     let stamp = world.stamp().expect("its plan is being written");
@@ -203,7 +203,7 @@ fn agent_makes(world: &mut World) -> WorkItemId {
 }
 
 /// Lets the open turn make these calls, and asserts that each succeeds.
-fn call(world: &mut World, calls: Vec<PlannedCall>) {
+pub(crate) fn call(world: &mut World, calls: Vec<PlannedCall>) {
     let before = world.results().len();
     world.send(ModelAnswer::calls(calls).to(world));
     let results = world.results();

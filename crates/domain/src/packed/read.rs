@@ -1,6 +1,6 @@
 //! Reads packed text back to the values it was made from.
 
-use super::{CODE_BYTES, MARK, SHARED, StoredEvent, UnreadableText, words};
+use super::{CODE_BYTES, MARK, SHARED, StoredEvent, UnreadableText, times, words};
 use serde_json::{Map, Value};
 
 pub(super) fn parse(text: &str) -> Result<Value, UnreadableText> {
@@ -55,8 +55,8 @@ pub(super) fn read_value(
     Ok(match packed {
         Value::Null | Value::Bool(_) | Value::Number(_) => packed,
         Value::String(string) => match string.strip_prefix(SHARED) {
-            Some(place) => read_shared(place, shared)?,
-            None => Value::String(read_name(string)?),
+            Some(place) if times::time(&string).is_none() => read_shared(place, shared)?,
+            _ => Value::String(read_name(string)?),
         },
         Value::Array(values) => {
             let values = values.into_iter().map(|value| read_value(value, shared));
@@ -82,6 +82,9 @@ fn read_shared(place: &str, shared: &[(String, Value)]) -> Result<Value, Unreada
 fn read_name(string: String) -> Result<String, UnreadableText> {
     if let Some(literal) = string.strip_prefix(MARK) {
         return Ok(literal.to_owned());
+    }
+    if let Some(time) = times::time(&string) {
+        return Ok(time);
     }
     if !(1..=CODE_BYTES).contains(&string.len()) {
         return Ok(string);

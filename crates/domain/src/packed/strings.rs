@@ -1,7 +1,7 @@
 //! Packs and unpacks one value as text, string by string. Everything between strings is copied, so that no tree of values
 //! is built for a row that is read or written.
 
-use super::{CODE_BYTES, MARK, SHARED, UnreadableText, words};
+use super::{CODE_BYTES, MARK, SHARED, UnreadableText, times, words};
 
 /// Spells the strings of JSON text in codes.
 pub(super) fn pack(json: &str) -> Result<String, UnreadableText> {
@@ -10,6 +10,10 @@ pub(super) fn pack(json: &str) -> Result<String, UnreadableText> {
     map(json, packed, |raw, packed| {
         if let Some(code) = words::code(raw) {
             packed.push_str(code);
+            return Ok(());
+        }
+        if let Some(time) = times::code(raw) {
+            packed.push_str(&time);
             return Ok(());
         }
         let looks_coded = (1..=CODE_BYTES).contains(&decoded_bytes(raw));
@@ -27,6 +31,8 @@ pub(super) fn unpack(packed: &str) -> Result<String, UnreadableText> {
     map(packed, json, |raw, json| {
         if let Some(literal) = raw.strip_prefix(MARK) {
             json.push_str(literal);
+        } else if let Some(time) = times::time(raw) {
+            json.push_str(&time);
         } else if raw.starts_with(SHARED) {
             return Err(UnreadableText("no such shared field".to_owned()));
         } else if (1..=CODE_BYTES).contains(&raw.len()) {

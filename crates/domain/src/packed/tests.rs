@@ -1,6 +1,7 @@
 //! Packed text is shorter, is read back as it was, and damaged text is refused.
 
 use super::*;
+use crate::time::Timestamp;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -104,7 +105,8 @@ fn unpacked(text: &str) -> Value {
 fn string() -> impl Strategy<Value = String> {
     prop_oneof![
         "[~=0-9a-zA-Zé]{0,3}",
-        "=[0-9]{1,2}",
+        "=[0-9t][0-9a-z]{0,2}",
+        any::<i64>().prop_map(|millis| Timestamp::from_millis(millis).to_string()),
         proptest::sample::select(words::WORDS).prop_map(str::to_owned),
         any::<String>(),
     ]

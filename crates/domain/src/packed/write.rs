@@ -1,6 +1,6 @@
 //! Writes packed text: which fields are shared, and how a name or a value is spelled.
 
-use super::{CODE_BYTES, MARK, SHARED, SHARED_FIELDS, StoredEvent, words};
+use super::{CODE_BYTES, MARK, SHARED, SHARED_FIELDS, StoredEvent, times, words};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -139,10 +139,13 @@ pub(super) fn separate(text: &mut String, at: usize) {
     }
 }
 
-/// Spells a string: by its code, marked if it looks like something else, or as it is.
+/// Spells a string: by its code, as a time, marked if it looks like something else, or as it is.
 fn spell(string: &str) -> Cow<'_, str> {
     if let Some(code) = words::code(string) {
         return Cow::Borrowed(code);
+    }
+    if let Some(time) = times::code(string) {
+        return Cow::Owned(time);
     }
     let looks_coded = (1..=CODE_BYTES).contains(&string.len());
     if looks_coded || string.starts_with([MARK, SHARED]) {

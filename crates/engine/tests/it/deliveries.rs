@@ -1,9 +1,9 @@
 //! Deliveries to operators through a running host: in the commit of the brief, repeated after a restart, with backoff.
 
 use crate::house::{House, agent, briefs, prompt, status};
+use crate::work::make_and_pick;
 use holon_domain::Timestamp;
 use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
-use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits;
 use holon_engine::{Host, TargetMaking};
 use holon_testkit::ports::{calls, says, says_and_calls};
@@ -91,21 +91,10 @@ async fn completed_work_is_delivered_once_whatever_the_turn_says_after_its_repor
     let house = House::new();
     let host = with_target(&house, false).await;
     prompt(&host, "main", "mend the build").await;
-    let create = json!({ "objective": "mend the build", "plan_status": "ready" });
-    house
-        .model
-        .next()
-        .await
-        .answer(calls(&[("CreateWorkItem", create)]));
-    let asked = house.model.next().await;
-    let (reads, main) = (host.reads(), agent("main"));
-    let items = reads.work_items(&main, WorkItemFilter::All, None, 10);
-    let item = items.await.expect("a page").items.remove(0);
-    let complete = json!({ "work_item_id": item.id });
-    asked.answer(says_and_calls(
-        "It builds.",
-        &[("CompleteWorkItem", complete)],
-    ));
+    let id = make_and_pick(&house, "# Plan\n").await;
+    let complete = json!({ "work_item_id": id });
+    let report = says_and_calls("It builds.", &[("CompleteWorkItem", complete)]);
+    house.model.next().await.answer(report);
     house.model.next().await.answer(says("Goodbye."));
     briefs(&host, "main", 2).await;
     house.has_no_effects("main").await;

@@ -196,10 +196,10 @@ async fn a_token_works_across_restarts_until_it_is_rotated_or_revoked() {
         })
         .await;
     assert_eq!(deliver(&host, &other, None, "x").await, unknown);
-    let control = host.control();
-    let made = control.create_trigger(&agent("main"), DeliveryMode::WakeHint);
-    let made = made.await.expect("a trigger");
-    let shown = control.reveal_trigger(&agent("main"), &made.id).await;
+    let (control, main) = (host.control(), agent("main"));
+    let made = control.create_trigger(&main, DeliveryMode::WakeHint).await;
+    let made = made.expect("a trigger");
+    let shown = control.reveal_trigger(&main, &made.id).await;
     assert_eq!(shown, Err(Error::NoCapabilityKey));
 }
 

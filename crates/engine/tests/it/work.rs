@@ -6,12 +6,10 @@ use holon_domain::WorkItemId;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::model::{
-    ConversationItem, ModelFailure, ModelReply, ModelRequest, ReplyBlock, RequestedCall, StopReason,
-};
+use holon_domain::model::{ConversationItem, ModelFailure, ModelReply, ModelRequest};
 use holon_domain::work_item::{WorkItemRecord, WorkItemState};
 use holon_engine::request::RunRequest;
-use holon_testkit::ports::{calls, reply, says};
+use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::{Value, json};
 
 const HOME: &str = "/agents/main";
@@ -42,19 +40,6 @@ fn shown(request: &ModelRequest) -> Option<&str> {
     texts.find(|text| text.starts_with("Your work"))
 }
 
-/// A reply with text and one call.
-fn says_and_calls(words: &str, name: &str, input: Value) -> Result<ModelReply, ModelFailure> {
-    let text = ReplyBlock::Text {
-        text: words.to_owned(),
-    };
-    let call = ReplyBlock::Call(RequestedCall {
-        provider_id: None,
-        name: name.to_owned(),
-        input,
-    });
-    reply(vec![text, call], StopReason::ToolUse)
-}
-
 fn creation(plan: &str) -> Result<ModelReply, ModelFailure> {
     let new = json!({
         "objective": "Split the fixtures", "plan": plan, "plan_status": "ready",
@@ -64,7 +49,7 @@ fn creation(plan: &str) -> Result<ModelReply, ModelFailure> {
 }
 
 /// Creates and picks an item in the open turn. Returns its id once the model was called again.
-async fn make_and_pick(house: &House, plan: &str) -> WorkItemId {
+pub(crate) async fn make_and_pick(house: &House, plan: &str) -> WorkItemId {
     house.model.next().await.answer(creation(plan));
     let asked = house.model.next().await;
     let made = last_result(&asked.request);
@@ -112,8 +97,7 @@ async fn a_plan_is_carried_out_over_several_turns_and_its_report_is_delivered() 
     let complete = json!({ "work_item_id": id });
     asked.answer(says_and_calls(
         "Split. All tests pass.",
-        "CompleteWorkItem",
-        complete,
+        &[("CompleteWorkItem", complete)],
     ));
     house.model.next().await.answer(says("done"));
     at_rest(&host, "main").await;
@@ -330,7 +314,7 @@ async fn the_answer_of_a_run_is_its_newest_report_and_its_last_words_go_with_it(
     let outcome = run(&host, request("split the fixtures"), async {
         let id = make_and_pick(&house, "# Plan\n").await;
         let complete = json!({ "work_item_id": id });
-        let report = says_and_calls("Split. All tests pass.", "CompleteWorkItem", complete);
+        let report = says_and_calls("Split. All tests pass.", &[("CompleteWorkItem", complete)]);
         house.model.next().await.answer(report);
         house.model.next().await.answer(says("bye"));
     });
@@ -347,7 +331,7 @@ async fn a_report_of_an_earlier_turn_is_not_the_answer_of_a_run() {
     prompt(&host, "main", "split the fixtures").await;
     let id = make_and_pick(&house, "# Plan\n").await;
     let complete = json!({ "work_item_id": id });
-    let report = says_and_calls("Split.", "CompleteWorkItem", complete);
+    let report = says_and_calls("Split.", &[("CompleteWorkItem", complete)]);
     house.model.next().await.answer(report);
     house.model.next().await.answer(says("done"));
     at_rest(&host, "main").await;

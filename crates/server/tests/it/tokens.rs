@@ -184,7 +184,8 @@ async fn a_token_that_may_only_read_sees_no_path_of_an_address_and_no_argument()
         json!({"name": "hook", "kind": "http", "url": "https://hooks.example/T0/xyz"}),
         json!({"name": "mail", "kind": "command", "command": ["mail", "jo@example"]}),
     ] {
-        let added = world.ask("POST", "/control/delivery/targets", &target.to_string());
+        let target = target.to_string();
+        let added = world.ask("POST", "/control/delivery/targets", &target);
         assert_eq!(added.await.status, 200);
     }
     let bound = json!({
@@ -192,11 +193,8 @@ async fn a_token_that_may_only_read_sees_no_path_of_an_address_and_no_argument()
         "delivery_callback_url": "https://bridge.example/T0/xyz", "delivery_auth": {"kind": "none"},
         "capabilities": {"text": true}, "provider": "matrix",
     });
-    let made = world.ask(
-        "POST",
-        "/control/agents/main/operator-bindings",
-        &bound.to_string(),
-    );
+    let bound = bound.to_string();
+    let made = world.ask("POST", "/control/agents/main/operator-bindings", &bound);
     assert_eq!(made.await.status, 200);
     let shown = async |token: &str| {
         let targets = send(&world, token, "GET", "/delivery/targets", "")

@@ -1,8 +1,12 @@
 //! Drives a scenario to its end, with a new host after each kill.
 
-use super::host::{Crash, Host};
+use super::host::{Crash, Host, said};
 use holon_client::Error;
 use holon_testkit::World;
+use std::time::Duration;
+
+/// Longest life of one host in a scenario. None takes a tenth of it.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Steps of a client, and the conditions that must hold afterwards.
 pub(super) trait Scenario {
@@ -42,11 +46,18 @@ impl<S: Scenario> Drive<S> {
                 Some(living) => living,
                 None => Host::start(world, &Crash::Never).expect("a host without a crash point"),
             };
-            match self.scenario.go_on(&living).await {
+            match self.advance(world, &living).await {
                 Ok(()) => return,
                 Err(error) => self.bury(world, living, &error),
             }
         }
+    }
+
+    /// Continues until the end of the scenario or of the host. Panics with the words of a host that is stuck.
+    async fn advance(&mut self, world: &World, host: &Host) -> Result<(), Error> {
+        let going_on = self.scenario.go_on(host);
+        let done = tokio::time::timeout(PATIENCE, going_on).await;
+        done.unwrap_or_else(|_| panic!("the host is stuck: {}", said(world)))
     }
 
     /// Continues until the host is killed; returns false if the scenario ended first.
@@ -55,7 +66,7 @@ impl<S: Scenario> Drive<S> {
             self.deaths += 1;
             return true;
         };
-        match self.scenario.go_on(&host).await {
+        match self.advance(world, &host).await {
             Ok(()) => false,
             Err(error) => {
                 self.bury(world, host, &error);

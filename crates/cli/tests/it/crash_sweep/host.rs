@@ -80,8 +80,12 @@ impl Host {
 fn assert_killed(world: &World, child: &mut Child) {
     use std::os::unix::process::ExitStatusExt as _;
     let status = child.wait().expect("the host ends");
-    let said = || std::fs::read_to_string(world.path().join("stderr")).unwrap_or_default();
-    assert_eq!(status.signal(), Some(9), "{status:?}: {}", said());
+    assert_eq!(status.signal(), Some(9), "{status:?}: {}", said(world));
+}
+
+/// Returns the log of the newest host of a world.
+pub(super) fn said(world: &World) -> String {
+    std::fs::read_to_string(world.path().join("stderr")).unwrap_or_default()
 }
 
 impl Drop for Host {
