@@ -140,10 +140,9 @@ impl DeliveryTargetView {
 
 /// Replaces all that follows the host of an address by a mark.
 fn hide_path(url: &mut String) {
-    let host = url.find("://").map_or(0, |at| at + "://".len());
-    if let Some(at) = url[host..].find(['/', '?', '#']) {
-        url.truncate(host + at);
-        url.push_str("/…");
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    if let Some((host, _)) = rest.split_once(['/', '?', '#']) {
+        *url = format!("{scheme}://{host}/…");
     }
 }
 

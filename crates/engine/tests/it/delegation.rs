@@ -438,7 +438,8 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
             break;
         }
     }
-    assert_eq!(house.workspaces.cleaned(), [own.worktree_path.clone()]);
+    let cleaned = std::slice::from_ref(&own.worktree_path);
+    assert_eq!(house.workspaces.cleaned(), cleaned);
     let status = json!({ "task_id": task.id });
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;

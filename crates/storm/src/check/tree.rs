@@ -99,6 +99,9 @@ mod tests {
         (1..).zip(entries).map(row).collect()
     }
 
+    /// A change that makes sound rows contradict each other.
+    type Damage = fn(&mut Rows);
+
     #[test]
     fn a_child_that_is_doubled_lost_or_told_wrongly_is_found() {
         let sound = || Rows {
@@ -110,13 +113,13 @@ mod tests {
             messages: vec![told("task_1")],
             ..Rows::default()
         };
-        let found = |damage: fn(&mut Rows)| {
+        let found = |damage: Damage| {
             let mut rows = sound();
             damage(&mut rows);
             check(&rows).join("; ")
         };
         assert_eq!(found(|_| {}), "");
-        let cases: [(fn(&mut Rows), &str); 5] = [
+        let cases: [(Damage, &str); 5] = [
             (
                 |rows| rows.tasks.push(task("task_3", "t1.2", "failed")),
                 "child t1.2 happened 2 times",
