@@ -109,7 +109,8 @@ fn to(name: &str, route: &str) -> (DeliveryRoute, Option<String>) {
 #[test]
 fn a_bound_operator_is_admitted_as_an_operator_and_the_answer_goes_back_by_the_reply_route() {
     let mut world = states::idle();
-    assert_eq!(bind(&mut world, binding("one")), Ok(Reply::Done));
+    let made = Reply::Binding(Box::new(binding("one")));
+    assert_eq!(bind(&mut world, binding("one")), Ok(made));
     let admitted = world.send(message(claim("one"))).reply;
     assert!(
         matches!(admitted, Ok(Reply::Admitted { .. })),

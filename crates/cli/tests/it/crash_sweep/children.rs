@@ -7,7 +7,7 @@ use super::agent_record::{AgentRecord, gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use crate::worktrees::{git, repository};
+use crate::worktrees::repository;
 use holon_api::{
     BudgetName, BudgetScopeName, BudgetView, CreateAgentRequest, PromptRequest, SetBudgetRequest,
 };
@@ -164,8 +164,10 @@ impl Children {
         Ok(())
     }
 
-    /// Returns the number of worktrees of the repository, its own directory included.
+    /// Returns the number of worktrees of the repository, its own directory included. Git itself fails to list them while
+    /// one is removed.
     fn worktrees(&self) -> usize {
-        git(&self.repo, &["worktree", "list"]).lines().count()
+        let listed = std::fs::read_dir(self.repo.join(".git/worktrees"));
+        1 + listed.map_or(0, Iterator::count)
     }
 }

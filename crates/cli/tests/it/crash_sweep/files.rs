@@ -7,7 +7,7 @@ use super::agent_record::{AgentRecord, gather, id, until_settled};
 use super::drive::Scenario;
 use super::host::Host;
 use super::judge;
-use holon_api::{CreateAgentRequest, PromptRequest};
+use holon_api::{CreateAgentRequest, ListFilter, PromptRequest};
 use holon_client::Error;
 use holon_testkit::World;
 use holon_testkit::checker::AcknowledgedMessage;
@@ -18,11 +18,16 @@ const AGENT: &str = "writer";
 /// Number of files of each patch, so that one can be cut off between two of them.
 const FILES: usize = 5;
 
+/// Goes on until the client has seen it as a task, however long a start after a crash takes.
+const COMMAND: &str =
+    "echo begun >> ../../../marks; until [ -e ../../../go ]; do sleep 0.02; done; echo printed";
+
 /// Steps of the client in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Create,
     Prompt,
+    LetGo,
     Gather,
     Done,
 }
@@ -31,6 +36,8 @@ enum Step {
 #[derive(Debug)]
 pub(super) struct Files {
     script: PathBuf,
+    /// File that lets the command end.
+    go: PathBuf,
     next: Step,
     acknowledged: Vec<AcknowledgedMessage>,
     record: AgentRecord,
@@ -43,10 +50,7 @@ impl Scenario for Files {
     fn new(world: &World) -> Self {
         let script = world.path().join("writer.json");
         let call = |tool: &str, input: Value| json!({ "tool": tool, "input": input });
-        let begins = call(
-            "ExecCommand",
-            json!({ "cmd": "echo begun >> ../../../marks; sleep 0.2; echo printed", "yield_time_ms": 0 }),
-        );
+        let begins = call("ExecCommand", json!({ "cmd": COMMAND, "yield_time_ms": 0 }));
         let reads = call(
             "TaskOutput",
             json!({ "task_id": "{{task_id}}", "block": true, "timeout_ms": 60_000 }),
@@ -61,6 +65,7 @@ impl Scenario for Files {
         std::fs::write(&script, text).expect("a script");
         Self {
             script,
+            go: world.path().join("go"),
             next: Step::Create,
             acknowledged: Vec::new(),
             record: AgentRecord::default(),
@@ -129,6 +134,16 @@ impl Files {
                         owed: true,
                     });
                 }
+                Step::LetGo
+            }
+            Step::LetGo => {
+                // Each iteration asks the host, which may be killed meanwhile.
+                while client
+                    .tasks(&id(AGENT), ListFilter::All, 1)
+                    .await?
+                    .is_empty()
+                {}
+                std::fs::write(&self.go, "").expect("a file");
                 Step::Gather
             }
             Step::Gather => {
