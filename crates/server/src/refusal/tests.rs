@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 74] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 75] = [
     (
         "agent_stopped",
         409,
@@ -312,6 +312,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 74] = [
         ),
     ),
     ("secret_not_stored", 409, None, None),
+    (
+        "no_capability_key",
+        409,
+        None,
+        Some("see its fault in the log (holon daemon logs), mend the file, and restart the host"),
+    ),
     (
         "idempotency_key_reused",
         422,
