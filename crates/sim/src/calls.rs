@@ -67,7 +67,13 @@ fn send_and_read(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
 pub(crate) fn about_children(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<ReplyBlock> {
     let spawn = |dice: &mut Rng| {
         let task = format!("part {}", dice.below(1_000));
-        call("SpawnAgent", json!({ "initial_message": task }))
+        let mode = if dice.percent(40) {
+            "worktree"
+        } else {
+            "inherit"
+        };
+        let child = json!({ "initial_message": task, "workspace_mode": mode });
+        call("SpawnAgent", child)
     };
     let child = |dice: &mut Rng| {
         let found = asked.children.get(dice.index(asked.children.len()));

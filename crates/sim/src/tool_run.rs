@@ -16,7 +16,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome, check_takes_input};
+use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -99,11 +99,10 @@ impl World {
                     ToolError::new(ToolErrorKind::NetworkFailed, "the web is not simulated");
                 CallStep::result(ToolEnvelope::failure(&run.call.name, error))
             }
-            HostAction::PrepareChild(_) => CallStep::Done(ToolRunOutcome {
-                consequence: Consequence::ChildPrepared { selected: None },
-                forget: CallCleanup::Nothing,
-                succeeded: Vec::new(),
-            }),
+            HostAction::PrepareChild(spawn) => {
+                let fails = self.trouble(Fault::Tool, 25);
+                CallStep::Done(crate::workspaces::prepare_child(run, spawn, fails))
+            }
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),

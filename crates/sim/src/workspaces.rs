@@ -6,12 +6,16 @@ use crate::world::{InputResult, World};
 use holon_core::input::WorkspaceCommand;
 use holon_core::{Input, Rejection};
 use holon_domain::WorkspaceId;
+use holon_domain::consequence::Consequence;
+use holon_domain::delegation::SpawnAgent;
+use holon_domain::task::WorkspaceMode;
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::workspace::{
     AttachedWorkspace, DetectedKind, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceEntry,
-    WorkspaceErrorKind, WorkspaceFailure,
+    WorkspaceErrorKind, WorkspaceFailure, WorkspaceSelector,
 };
 use holon_engine::kernel::Refusal;
-use holon_engine::tool_outcome::ToolRunOutcome;
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome};
 use holon_engine::tool_run::ToolRun;
 use holon_testkit::ports::ScriptedWorkspaces;
 
@@ -24,6 +28,35 @@ pub(crate) fn select(run: &ToolRun, request: &UseWorkspace, fails: bool) -> Tool
     } else {
         ScriptedWorkspaces::pretend(&order)
     })
+}
+
+/// Prepares a child, which gets a worktree if it is to have one and its parent is in a repository.
+pub(crate) fn prepare_child(run: &ToolRun, spawn: &SpawnAgent, fails: bool) -> ToolRunOutcome {
+    let refused = |reason: &str| {
+        let error = ToolError::new(ToolErrorKind::ToolExecutionFailed, reason);
+        ToolRunOutcome::result(ToolEnvelope::failure(&run.call.name, error))
+    };
+    let selected = match spawn.workspace_mode {
+        WorkspaceMode::Inherit => None,
+        WorkspaceMode::Worktree => {
+            let request = UseWorkspace {
+                selector: WorkspaceSelector::WorkspaceId(run.workspace.workspace_id.clone()),
+                mode: UseMode::Isolated,
+                cwd: None,
+                isolation_label: None,
+            };
+            match ScriptedWorkspaces::pretend(&run.workspace_order(request)) {
+                Ok(selected) if selected.worktree.is_some() && !fails => Some(Box::new(selected)),
+                Ok(_) => return refused("no worktree was made"),
+                Err(failure) => return refused(&failure.message),
+            }
+        }
+    };
+    ToolRunOutcome {
+        consequence: Consequence::ChildPrepared { selected },
+        forget: CallCleanup::Nothing,
+        succeeded: Vec::new(),
+    }
 }
 
 impl World {

@@ -73,7 +73,10 @@ async fn count_points<S: Scenario>() -> u64 {
 }
 
 /// Share of the points of a part that one run sweeps, chosen by chance, so that several runs sweep all.
-const SAMPLE: u64 = 4;
+const SAMPLE: u64 = 6;
+
+/// The same for the points of a start after a crash, of which there are fewer.
+const RECOVERY_SAMPLE: u64 = 3;
 
 /// Returns true if every point is swept, and not only a sample.
 #[allow(
@@ -84,13 +87,18 @@ fn is_complete() -> bool {
     std::env::var_os("HOLON_SWEEP_ALL").is_some()
 }
 
+/// Returns the share of the points to sweep, and by chance the first of them.
+fn choose_sample(of: u64) -> (u64, u64) {
+    let sample = if is_complete() { 1 } else { of };
+    (sample, RandomState::new().hash_one(of) % sample)
+}
+
 /// Kills the process at every `PARTS`-th point or a sample of these, each time in a world of its own. Group commits
 /// reduce the number of points, but never below `fewest` for a complete sweep.
 async fn sweep<S: Scenario>(part: u64, fewest: u64) {
     let points = count_points::<S>().await;
     let (mut died, mut missed) = (0, 0);
-    let sample = if is_complete() { 1 } else { SAMPLE };
-    let chosen = RandomState::new().hash_one(part) % sample;
+    let (sample, chosen) = choose_sample(SAMPLE);
     let (stride, first) = (sample * PARTS, part + chosen * PARTS);
     let fewest = fewest / sample;
     // Two runs may group commits differently and pass different numbers of points. The sweep ends after several
@@ -139,12 +147,14 @@ async fn kill_twice<S: Scenario>(first: u64, second: u64) -> bool {
     }
 }
 
-/// Kills the process at points of a run, and again at every point of the following start, up to a maximum.
+/// Kills the process at points of a run, and again at every point of the following start, up to a maximum, or at a
+/// sample of these.
 async fn sweep_recovery<S: Scenario>(shares: &[(u64, u64)], most: u64) {
     let points = count_points::<S>().await;
+    let (sample, chosen) = choose_sample(RECOVERY_SAMPLE);
     let mut swept = 0;
     for (share, of) in shares {
-        for second in 1..=most {
+        for second in (1..=most).filter(|second| second % sample == chosen) {
             if !kill_twice::<S>(points * share / of, second).await {
                 break;
             }
@@ -155,7 +165,9 @@ async fn sweep_recovery<S: Scenario>(shares: &[(u64, u64)], most: u64) {
         "swept {swept} points of {} starts after a crash",
         shares.len()
     );
-    assert!(swept >= 4 * shares.len(), "only {swept} points");
+    // Every start passes four points and more.
+    let fewest = 4 / sample * shares.len() as u64;
+    assert!(swept >= fewest, "only {swept} points");
 }
 
 macro_rules! parts {
