@@ -27,7 +27,7 @@ pub struct DaemonRecord {
     pub process_started: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_fingerprint: Option<String>,
-    /// Mark of the token that the host was started with; see [`crate::token_mark`]. Absent if it uses the home's own.
+    /// Mark of the token that the host was started with; see [`crate::token_mark()`]. Absent if it uses the home's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_mark: Option<String>,
     /// Options of the start, without secrets.

@@ -388,10 +388,11 @@ pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: C
 
 /// Records an answer that neither a killed host nor a shutdown explains.
 fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
-    let goes_down = error.code() == Some("shutting_down");
+    // A run whose host was killed is not begun again by the repetition that the client sends.
+    let is_explained = matches!(error.code(), Some("shutting_down" | "run_not_repeated"));
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}
-        Error::Api { .. } if goes_down => {}
+        Error::Api { .. } if is_explained => {}
         Error::Api { .. }
         | Error::Protocol { .. }
         | Error::StoreReplaced { .. }
