@@ -52,7 +52,7 @@ impl Commands {
         let left = self.time_left(&task, order.command.yield_time_ms);
         let ended = match order.when_late {
             LatePolicy::Continue => tokio::time::timeout(left, task.ended()).await.ok(),
-            LatePolicy::Stop => Some(wait_or_stop(&task, left).await),
+            LatePolicy::Stop => Some(self.wait_or_stop(&task, &paths, left).await),
         };
         match ended {
             Some(ended) => {
@@ -205,6 +205,49 @@ impl Commands {
         Duration::from_millis(left.min(yield_time_ms))
     }
 
+    /// Waits for a command that has a timeout. Its shim enforces the timeout, also while no host runs. If the shim fails
+    /// to do so, this function stops the command.
+    async fn wait_or_stop(
+        &self,
+        task: &ShimmedCommand,
+        paths: &CommandPaths,
+        left: Duration,
+    ) -> Result<EndRecord, Error> {
+        let left = left.saturating_add(SHIM_LATE);
+        if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
+            return ended;
+        }
+        match task.stop(Duration::ZERO).await {
+            Ok(ended) if ended.stopped => Ok(EndRecord {
+                end: CommandEnd::TimedOut,
+                ..ended
+            }),
+            // The shim had to be killed with its command before it could record the end, whose cause is known.
+            Err(Error::Lost) => self.timed_out_record(task, paths).await.ok_or(Error::Lost),
+            other => other,
+        }
+    }
+
+    /// Builds the record of a command that the host killed together with its shim. `None` if its output is not kept.
+    async fn timed_out_record(
+        &self,
+        task: &ShimmedCommand,
+        paths: &CommandPaths,
+    ) -> Option<EndRecord> {
+        let (started_at, ended_at) = (task.identity().started_at, (self.now)());
+        Some(EndRecord {
+            task_id: task.identity().task_id.clone(),
+            end: CommandEnd::TimedOut,
+            stopped: true,
+            started_at,
+            ended_at,
+            duration_ms: ended_at.millis_since(started_at),
+            output: paths.kept_output().await?,
+            leftovers: 0,
+            survivors: 0,
+        })
+    }
+
     async fn running_command(
         &self,
         order: &CommandOrder,
@@ -232,23 +275,6 @@ impl Commands {
             stderr,
         })
     }
-}
-
-/// Waits for a command that has a timeout. Its shim enforces the timeout, also while no host runs. If the shim fails
-/// to do so, this function stops the command.
-async fn wait_or_stop(task: &ShimmedCommand, left: Duration) -> Result<EndRecord, Error> {
-    let left = left.saturating_add(SHIM_LATE);
-    if let Ok(ended) = tokio::time::timeout(left, task.ended()).await {
-        return ended;
-    }
-    let stopped = task.stop(Duration::ZERO).await;
-    stopped.map(|ended| EndRecord {
-        end: match ended.stopped {
-            true => CommandEnd::TimedOut,
-            false => ended.end,
-        },
-        ..ended
-    })
 }
 
 async fn full_output(ended: &EndRecord) -> CommandOutput {

@@ -1,9 +1,9 @@
 //! A shorter spelling of stored JSON, for rows that are written for every turn.
 //!
 //! Names of fields and frequent values are replaced by codes of one or two characters (`words`), and times by shorter
-//! numbers (`times`). The events of one
-//! decision are packed together: a field that several of them repeat, such as the run, is written once. Packed text
-//! begins with a mark that no JSON text begins with, so that rows of earlier builds are told apart and read as they are.
+//! numbers (`times`). The events of one decision are packed together: a field that several of them repeat, such as the
+//! run, is written once. Packed text begins with a mark that no JSON text begins with, so that rows of earlier builds are
+//! told apart and read as they are.
 //! Invariant: what is unpacked equals what was packed, also for names and values that are not in the list of words.
 
 mod read;

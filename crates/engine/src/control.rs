@@ -4,6 +4,7 @@ mod archive;
 mod binding;
 mod budget;
 mod delivery;
+mod kept_reply;
 mod once;
 mod skills;
 mod task;
@@ -19,11 +20,9 @@ pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
 
 use crate::error::Error;
-use crate::kernel::read_reply;
 use crate::meters::HostMeters;
-use crate::reads::or_default_if_unreadable;
 use crate::request::{AdmittedMessage, CreateAgent, HomeChoice, Ingress, WorkspaceChoice};
-use crate::shell::{Sender, Shell, engine_error};
+use crate::shell::{Sender, Shell};
 use holon_core::input::{AfterAbort, NewAgent};
 use holon_core::{Input, Reply, admission};
 use holon_domain::agent::{
@@ -311,98 +310,6 @@ impl ControlHandle {
         let input = Input::Admit(Box::new(ingress));
         let submitted = self.shell.submit_run(agent_id, key, begun, input).await;
         read_admission(agent_id, submitted?)
-    }
-
-    /// Returns the admission that is kept for this request, if it was admitted before.
-    ///
-    /// # Errors
-    /// When the key was used for another request, or storage fails.
-    pub(crate) async fn kept_admission(
-        &self,
-        agent_id: &AgentId,
-    ) -> Result<Option<AdmittedMessage>, Error> {
-        let Some(key) = self.request.clone() else {
-            return Ok(None);
-        };
-        match self.read_kept(&key, Some(agent_id.clone()), true).await? {
-            Some(kept) => {
-                let reply = read_reply(&kept).ok_or(Error::KeyReused)?;
-                read_admission(agent_id, reply).map(Some)
-            }
-            None => Ok(None),
-        }
-    }
-
-    /// Returns true if this request was decided before, so that its effects have been performed too.
-    ///
-    /// # Errors
-    /// When the key was used for another request, or storage fails.
-    pub async fn is_decided(&self, agent_id: &AgentId) -> Result<bool, Error> {
-        let Some(key) = self.request.clone() else {
-            return Ok(false);
-        };
-        let kept = self.read_kept(&key, Some(agent_id.clone()), false).await?;
-        Ok(kept.is_some())
-    }
-
-    /// Returns the response that is kept for a request whose answer comes from an effect. One about an agent counts only
-    /// as long as that agent exists.
-    ///
-    /// # Errors
-    /// When the key was used for another request, or storage fails.
-    pub async fn kept_response(
-        &self,
-        key: &RequestKey,
-        agent: Option<AgentId>,
-    ) -> Result<Option<String>, Error> {
-        self.read_kept(key, agent, false).await
-    }
-
-    /// Keeps the response to a request whose answer comes from an effect. `agent` is the one that it is about.
-    ///
-    /// # Errors
-    /// Fails if the database cannot be read or written.
-    pub async fn keep_response(
-        &self,
-        key: RequestKey,
-        agent: Option<AgentId>,
-        response: String,
-    ) -> Result<(), Error> {
-        let (shell, bytes) = (self.shell.clone(), response.len());
-        let kept = holon_store::commit(self.shell.store.as_ref(), bytes, move |ledger| {
-            let now = shell.ports.clock.now();
-            ledger.keep_reply(&key, agent.as_ref(), &response, now)
-        });
-        kept.await.map_err(engine_error)
-    }
-
-    /// Reads the reply that is kept for a request. One that was given for an earlier agent of this name is none;
-    /// `without_agent` says if it counts while there is no agent.
-    async fn read_kept(
-        &self,
-        key: &RequestKey,
-        agent: Option<AgentId>,
-        without_agent: bool,
-    ) -> Result<Option<String>, Error> {
-        let (id, now) = (key.id.clone(), self.shell.ports.clock.now());
-        let read = self.readers.read(move |reader| {
-            let kept = reader.kept_reply(&id, now)?;
-            let (Some(found), Some(agent)) = (&kept, agent) else {
-                return Ok(kept);
-            };
-            let present = or_default_if_unreadable(reader.agent(&agent))?;
-            let birth = match present {
-                Some(_) => reader.birth(&agent)?,
-                None => None,
-            };
-            let is_of_present = birth.map_or(without_agent, |birth| found.belongs_to(birth));
-            Ok(kept.filter(|_| is_of_present))
-        });
-        match read.await? {
-            Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
-            Some(kept) => Ok(Some(kept.reply)),
-            None => Ok(None),
-        }
     }
 
     /// Starts a stopped agent, and brings back one that was put aside.

@@ -2,17 +2,21 @@
 
 use crate::kernel::fill_intents;
 use crate::ports::{CommandContext, CommandKey};
+use holon_core::delegation::{child_home, child_id};
 use holon_core::workspace::may_attach;
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of};
+use holon_domain::delegation::SpawnAgent;
 use holon_domain::effect::EffectId;
 use holon_domain::guidance::GuidanceRoots;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelRef;
 use holon_domain::turn::{CallPlace, Phase};
-use holon_domain::workspace::{UseWorkspace, WorkspaceEntry, WorkspaceOrder, WorkspaceSet};
+use holon_domain::workspace::{
+    UseMode, UseWorkspace, WorkspaceEntry, WorkspaceOrder, WorkspaceSelector, WorkspaceSet,
+};
 
 /// A tool call that the shell has to run.
 #[derive(Debug, Clone)]
@@ -90,6 +94,22 @@ impl ToolRun {
             may_attach: self.may_attach,
             request,
             request_key: self.call.id.to_string(),
+        }
+    }
+
+    /// Order for the worktree of a child that the call spawns, beside the repository that its parent is in. The worktree
+    /// is made in the name of the parent, whose open turn keeps a clean-up away until the child exists.
+    #[must_use]
+    pub fn child_worktree_order(&self, spawn: &SpawnAgent) -> WorkspaceOrder {
+        let request = UseWorkspace {
+            selector: WorkspaceSelector::WorkspaceId(self.workspace.workspace_id.clone()),
+            mode: UseMode::Isolated,
+            cwd: None,
+            isolation_label: Some("child".to_owned()),
+        };
+        WorkspaceOrder {
+            agent_home: child_home(&self.agent_home, &child_id(&self.call, spawn)),
+            ..self.workspace_order(request)
         }
     }
 

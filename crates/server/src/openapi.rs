@@ -186,7 +186,7 @@ fn query_parameter(param: &QueryParam) -> Value {
         ParamKind::Text(None) => json!({ "type": "string" }),
         ParamKind::Text(Some(pattern)) => json!({ "type": "string", "pattern": pattern }),
     };
-    json!({ "name": param.name, "in": "query", "required": false, "schema": schema })
+    json!({ "name": param.name, "in": "query", "required": param.required, "schema": schema })
 }
 
 fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {

@@ -153,7 +153,8 @@ impl ObservedAgent {
         let queued = &self.outstanding.queued;
         let place = |seq: u64| self.messages.get(&seq).map(|message| (message.rank, seq));
         let came_later = |seq: u64| {
-            let comes_from_agents = |message: &Message| message.of_an_agent || message.is_result();
+            let comes_from_agents =
+                |message: &Message| message.of_an_agent || self.tasks.is_childs_report(&message.id);
             seq > first_new && self.messages.get(&seq).is_some_and(comes_from_agents)
         };
         let head = queued.iter().filter_map(|seq| place(*seq)).min();

@@ -141,6 +141,12 @@ impl TaskBook {
         self.told.values().any(|told| told == id)
     }
 
+    /// Returns true if a message reports the end of a task that stands for a child.
+    pub(crate) fn is_childs_report(&self, id: &MessageId) -> bool {
+        let mut told = self.told.iter();
+        told.any(|(task, told)| told == id && self.children.contains_key(task))
+    }
+
     /// Records a queued message.
     pub(crate) fn record_message(&mut self, envelope: &MessageEnvelope) -> Verdict<()> {
         let (kind @ (MessageKind::TaskResult | MessageKind::TaskStatus), Origin::Task { task_id }) =

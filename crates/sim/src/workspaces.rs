@@ -12,7 +12,7 @@ use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::workspace::{
     AttachedWorkspace, DetectedKind, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceEntry,
-    WorkspaceErrorKind, WorkspaceFailure, WorkspaceSelector,
+    WorkspaceErrorKind, WorkspaceFailure,
 };
 use holon_engine::kernel::Refusal;
 use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome};
@@ -39,13 +39,7 @@ pub(crate) fn prepare_child(run: &ToolRun, spawn: &SpawnAgent, fails: bool) -> T
     let selected = match spawn.workspace_mode {
         WorkspaceMode::Inherit => None,
         WorkspaceMode::Worktree => {
-            let request = UseWorkspace {
-                selector: WorkspaceSelector::WorkspaceId(run.workspace.workspace_id.clone()),
-                mode: UseMode::Isolated,
-                cwd: None,
-                isolation_label: None,
-            };
-            match ScriptedWorkspaces::pretend(&run.workspace_order(request)) {
+            match ScriptedWorkspaces::pretend(&run.child_worktree_order(spawn)) {
                 Ok(selected) if selected.worktree.is_some() && !fails => Some(Box::new(selected)),
                 Ok(_) => return refused("no worktree was made"),
                 Err(failure) => return refused(&failure.message),

@@ -251,6 +251,8 @@ impl Worker {
                     .as_ref()
                     .map_or_else(String::new, |failure| failure.kind.clone()),
             }),
+            // Its host was killed, and the repetition that the client sends does not begin it again.
+            Err(error) if error.code() == Some("run_not_repeated") => recorder.runs_cut_off += 1,
             Err(error) => note(&mut recorder.unexpected, "run", &error),
         });
     }
@@ -388,11 +390,10 @@ pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: C
 
 /// Records an answer that neither a killed host nor a shutdown explains.
 fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
-    // A run whose host was killed is not begun again by the repetition that the client sends.
-    let is_explained = matches!(error.code(), Some("shutting_down" | "run_not_repeated"));
+    let goes_down = error.code() == Some("shutting_down");
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}
-        Error::Api { .. } if is_explained => {}
+        Error::Api { .. } if goes_down => {}
         Error::Api { .. }
         | Error::Protocol { .. }
         | Error::StoreReplaced { .. }

@@ -58,6 +58,8 @@ pub(crate) struct Records {
     pub(crate) runs_completed: Vec<CompletedRun>,
     /// Runs whose client disconnected before the answer.
     pub(crate) runs_left: u64,
+    /// Runs whose host was killed, and that their repetition did not begin again.
+    pub(crate) runs_cut_off: u64,
     pub(crate) runs_failed: Vec<FailedRun>,
     /// Wakes of each agent, by its name.
     pub(crate) wakes: BTreeMap<String, WakeCounts>,

@@ -76,11 +76,12 @@ impl Report<'_> {
             ),
             self.lasting(),
             format!(
-                "runs        sent {}, completed {}, failed {}, left by their client {}",
+                "runs        sent {}, completed {}, failed {}, left by their client {}, cut off {}",
                 records.runs_sent,
                 records.runs_completed.len(),
                 records.runs_failed.len(),
-                records.runs_left
+                records.runs_left,
+                records.runs_cut_off
             ),
             self.provider(),
             format!(

@@ -4,6 +4,7 @@ use holon_api::{
     DeliveryTargetView, OperatorBindingView, RemoveDeliveryTargetResponse, RetryDeliveriesResponse,
     TargetState, TestDeliveryResponse,
 };
+use holon_domain::Timestamp;
 use holon_domain::delivery::TargetKind;
 use holon_domain::operator_transport::BindingStatus;
 
@@ -26,7 +27,7 @@ fn target(target: &DeliveryTargetView) -> String {
         target.name,
         target.kind.as_str(),
         place,
-        state(target)
+        Deliveries::of_target(target).state()
     );
     let mut lines = vec![head];
     if let Some(error) = &target.last_error {
@@ -35,28 +36,63 @@ fn target(target: &DeliveryTargetView) -> String {
     lines.join("\n")
 }
 
-/// Renders the one state of a target.
-fn state(target: &DeliveryTargetView) -> String {
-    let pending = match target.pending {
-        0 => String::new(),
-        count => format!(", {count} pending"),
-    };
-    let since = target
-        .failing_since
-        .map_or_else(String::new, |since| format!(" since {since}"));
-    let words = match target.state {
-        TargetState::Ok => match target.sending_since {
-            Some(at) => format!("sending since {at}"),
-            None if target.delivered => "ok".to_owned(),
-            None => "nothing sent yet".to_owned(),
-        },
-        TargetState::Retrying => match target.retry_at {
-            Some(at) => format!("failing{since}, retried at {at}"),
-            None => format!("failing{since}, being retried"),
-        },
-        TargetState::Failed => format!("failed{since}"),
-    };
-    format!("{words}{pending}")
+/// State of the deliveries to a target or a binding.
+#[derive(Debug)]
+struct Deliveries {
+    state: TargetState,
+    delivered: bool,
+    pending: u64,
+    sending_since: Option<Timestamp>,
+    failing_since: Option<Timestamp>,
+    retry_at: Option<Timestamp>,
+}
+
+impl Deliveries {
+    fn of_target(target: &DeliveryTargetView) -> Self {
+        Self {
+            state: target.state,
+            delivered: target.delivered,
+            pending: target.pending,
+            sending_since: target.sending_since,
+            failing_since: target.failing_since,
+            retry_at: target.retry_at,
+        }
+    }
+
+    fn of_binding(view: &OperatorBindingView) -> Self {
+        Self {
+            state: view.state,
+            delivered: view.delivered,
+            pending: view.pending,
+            sending_since: None,
+            failing_since: view.failing_since,
+            retry_at: view.retry_at,
+        }
+    }
+
+    /// Renders the one state.
+    fn state(&self) -> String {
+        let pending = match self.pending {
+            0 => String::new(),
+            count => format!(", {count} pending"),
+        };
+        let since = self
+            .failing_since
+            .map_or_else(String::new, |since| format!(" since {since}"));
+        let words = match self.state {
+            TargetState::Ok => match self.sending_since {
+                Some(at) => format!("sending since {at}"),
+                None if self.delivered => "ok".to_owned(),
+                None => "nothing sent yet".to_owned(),
+            },
+            TargetState::Retrying => match self.retry_at {
+                Some(at) => format!("failing{since}, retried at {at}"),
+                None => format!("failing{since}, being retried"),
+            },
+            TargetState::Failed => format!("failed{since}"),
+        };
+        format!("{words}{pending}")
+    }
 }
 
 /// Renders the removal of a target.
@@ -115,28 +151,18 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
             BindingStatus::Revoked => "revoked",
             BindingStatus::Expired => "expired",
         };
-        let since = view
-            .failing_since
-            .map_or_else(String::new, |since| format!(" since {since}"));
-        let mut state = match view.state {
-            TargetState::Ok if view.delivered => "  ok".to_owned(),
-            TargetState::Ok => "  nothing sent yet".to_owned(),
-            TargetState::Retrying => format!("  failing{since}"),
-            TargetState::Failed => format!("  failed{since}"),
-        };
-        if let Some(at) = view.retry_at {
-            state.push_str(&format!(", retried at {at}"));
+        let head = format!(
+            "{}  {}  {} by {}  {}",
+            binding.binding_id,
+            status,
+            binding.operator_actor_id,
+            binding.transport,
+            Deliveries::of_binding(view).state()
+        );
+        match &view.last_error {
+            Some(error) => format!("{head}\n  last error: {error}"),
+            None => head,
         }
-        if view.pending > 0 {
-            state.push_str(&format!("  {} pending", view.pending));
-        }
-        if let Some(error) = &view.last_error {
-            state.push_str(&format!("\n  last error: {error}"));
-        }
-        format!(
-            "{}  {}  {} by {}{state}",
-            binding.binding_id, status, binding.operator_actor_id, binding.transport
-        )
     };
     bindings.iter().map(line).collect::<Vec<_>>().join("\n")
 }
@@ -144,7 +170,6 @@ pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_domain::Timestamp;
     use holon_domain::delivery::{DeliveryTarget, TargetAuth};
 
     fn view(state: TargetState) -> DeliveryTargetView {
@@ -232,7 +257,10 @@ mod tests {
         assert_eq!(unused, format!("{head}  nothing sent yet"));
         assert_eq!(shown(TargetState::Ok, None, true), format!("{head}  ok"));
         let failing = shown(TargetState::Retrying, Some(since), true);
-        assert_eq!(failing, format!("{head}  failing since {since}"));
+        assert_eq!(
+            failing,
+            format!("{head}  failing since {since}, being retried")
+        );
         let failed = shown(TargetState::Failed, Some(since), true);
         assert_eq!(failed, format!("{head}  failed since {since}"));
     }

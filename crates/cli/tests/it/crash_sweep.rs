@@ -72,10 +72,10 @@ async fn count_points<S: Scenario>() -> u64 {
     points.lines().count() as u64
 }
 
-/// Share of the points of a part that one run sweeps, chosen by chance, so that several runs sweep all.
+/// One in so many points of a part is swept by one run. The first is chosen by chance, so that several runs sweep all.
 const SAMPLE: u64 = 6;
 
-/// The same for the points of a start after a crash, of which there are fewer.
+/// One in so many points of a start after a crash is swept by one run. There are fewer of these.
 const RECOVERY_SAMPLE: u64 = 3;
 
 /// Returns true if every point is swept, and not only a sample.
@@ -87,7 +87,7 @@ fn is_complete() -> bool {
     std::env::var_os("HOLON_SWEEP_ALL").is_some()
 }
 
-/// Returns the share of the points to sweep, and by chance the first of them.
+/// Returns the distance between the points to sweep, and by chance the first of them.
 fn choose_sample(of: u64) -> (u64, u64) {
     let sample = if is_complete() { 1 } else { of };
     (sample, RandomState::new().hash_one(of) % sample)

@@ -313,11 +313,12 @@ fn far_too_much_of_an_answer_costs_the_host_little_memory() {
     for protocol in Protocol::ALL.iter().flat_map(|protocol| [protocol; 2]) {
         let before = peak_kib(served.pid());
         assert_eq!(run(*protocol), Some(1), "{protocol:?}");
-        let grown = peak_kib(served.pid()) - before;
+        // The kernel counts in batches, so that a later figure may be a little lower.
+        let grown = peak_kib(served.pid()).saturating_sub(before);
         assert!(grown < 32 << 10, "{grown} KiB more for {protocol:?}");
     }
     // Later answers reuse the memory of earlier ones, apart from fragmentation.
-    let grown = peak_kib(served.pid()) - first;
+    let grown = peak_kib(served.pid()).saturating_sub(first);
     assert!(grown < 64 << 10, "{grown} KiB more in all");
     assert_eq!(served.terminate().0, Some(0));
     provider.finish();

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 /// Yield time that no test reaches.
 pub(crate) const NEVER_MS: u64 = 3_600_000;
 /// Timeout of every wait. A test that reaches it has failed.
-const TEST_TIMEOUT: Duration = Duration::from_secs(180);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// A variable that cargo sets for every test. The host hides it from commands.
 pub(crate) const HIDDEN: &str = "CARGO_PKG_NAME";
 
@@ -53,7 +53,7 @@ pub(crate) async fn is_alive(host: &Commands, key: &CommandKey) -> bool {
 /// Waits for a future that must complete.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(TEST_TIMEOUT, future).await;
-    done.expect("it takes no more than three minutes")
+    done.expect("it takes no more than a minute")
 }
 
 /// The homes of a host and of one agent. Dropping it ends every command that was started for the agent, also if the

@@ -16,10 +16,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::delegation::{SpawnAgent, WorktreeEnd};
 use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::workspace::{
-    CleanVerdict, SelectedWorkspace, UseMode, UseWorkspace, WorkspaceOrder, WorkspaceSelector,
-    WorktreeUser,
-};
+use holon_domain::workspace::{CleanVerdict, SelectedWorkspace, WorktreeUser};
 use holon_store::Store;
 use std::sync::Arc;
 
@@ -78,17 +75,7 @@ impl Shell {
         if spawn.workspace_mode != WorkspaceMode::Worktree {
             return Ok(None);
         }
-        let request = UseWorkspace {
-            selector: WorkspaceSelector::WorkspaceId(run.workspace.workspace_id.clone()),
-            mode: UseMode::Isolated,
-            cwd: None,
-            isolation_label: Some("child".to_owned()),
-        };
-        // The worktree is made in the name of the parent, whose open turn keeps a clean-up away until the child exists.
-        let order = WorkspaceOrder {
-            agent_home: home,
-            ..run.workspace_order(request)
-        };
+        let order = run.child_worktree_order(spawn);
         let selected = self.ports.workspace.select(order).await;
         match selected {
             Ok(selected) if selected.worktree.is_some() => Ok(Some(selected)),

@@ -4,6 +4,7 @@
 //! A schema cannot say everything: a path must exist, a cron expression must have a slot, a model must be known. Those
 //! requests are refused with a reason.
 
+use crate::route::budget::LARGEST;
 use crate::route::delivery::{FIELD_BYTES, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
@@ -23,6 +24,10 @@ const TOKEN_NAME: &str = r"^[A-Za-z0-9._-]{1,64}$";
 const TARGET_NAME: &str = r"^[A-Za-z0-9._-]{1,48}$";
 /// Address without a user name or password in it.
 const HTTP_ADDRESS: &str = r"^https?://[a-z0-9]{1,40}(/[a-z0-9]{0,40})?$";
+/// Name of a key, which stands in a header.
+const KEY_ID: &str = "^[!-~]+$";
+/// Dollars with at most six decimal places.
+const DOLLARS: &str = r"^[0-9]{1,12}(\.[0-9]{1,6})?$";
 /// Secret that is no base64 of a key.
 const PLAIN_SECRET: &str = "^(?!whsec_)";
 
@@ -70,6 +75,8 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
         ("UseWorkspaceRequest", one_of(&["path", "workspace_id"])),
         ("TaskInputRequest", task_input()),
         ("ControlRequest", control()),
+        ("BudgetName", budget_name()),
+        ("SetBudgetRequest", budget_limits()),
     ] {
         if let Some(Value::Object(known)) = schemas.get_mut(schema) {
             known.insert("anyOf".to_owned(), alternatives);
@@ -195,6 +202,8 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
         ("UseWorkspaceRequest", "path", path()),
         ("UninstallSkillRequest", "name", words()),
         ("InstallSkillRequest", "kind", skill_source()),
+        ("SetBudgetRequest", "tokens", json!({ "maximum": LARGEST })),
+        ("SetBudgetRequest", "usd", json!({ "pattern": DOLLARS })),
     ]
     .into_iter()
     .chain(delivery_fields())
@@ -261,7 +270,11 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         (binding, "provider", named()),
         (binding, "provider_identity_ref", named()),
         (binding, "expires_at", json!({ "format": "date-time" })),
-        ("DeliveryAuthRequest", "key_id", named()),
+        (
+            "DeliveryAuthRequest",
+            "key_id",
+            json!({ "minLength": 1, "maxLength": FIELD_BYTES, "pattern": KEY_ID }),
+        ),
         (
             "OperatorIngressRequest",
             "text",
@@ -293,6 +306,24 @@ fn one_of(fields: &[&str]) -> Value {
         json!({ "required": [chosen], "properties": properties })
     };
     fields.iter().map(alternative).collect()
+}
+
+/// The scope of a budget says what its key names.
+fn budget_name() -> Value {
+    let scoped = |scopes: &[&str], key: Value| json!({ "properties": { "scope": { "enum": scopes }, "key": key }, "required": ["scope", "key"] });
+    json!([
+        scoped(&["agent", "tree"], new_agent_id()),
+        scoped(&["item"], json!({ "type": "string", "minLength": 1 })),
+        { "properties": { "scope": { "const": "host" }, "key": { "type": "null" } }, "required": ["scope"] },
+    ])
+}
+
+/// A budget limits tokens, money or both.
+fn budget_limits() -> Value {
+    json!([
+        { "properties": { "tokens": { "type": "integer" } }, "required": ["tokens"] },
+        { "properties": { "usd": { "type": "string" } }, "required": ["usd"] },
+    ])
 }
 
 /// A secret belongs to the two kinds of authentication that use it.

@@ -33,6 +33,7 @@ pub(super) enum RequestContent {
 pub(super) struct QueryParam {
     pub(super) name: &'static str,
     pub(super) kind: ParamKind,
+    pub(super) required: bool,
 }
 
 /// The values of a parameter.
@@ -70,6 +71,7 @@ pub(super) const fn number(name: &'static str, min: u64, max: u64) -> QueryParam
     QueryParam {
         name,
         kind: ParamKind::Number { min, max },
+        required: false,
     }
 }
 
@@ -77,6 +79,7 @@ pub(super) const fn words(name: &'static str, words: &'static [&'static str]) ->
     QueryParam {
         name,
         kind: ParamKind::Words(words),
+        required: false,
     }
 }
 
@@ -84,6 +87,7 @@ pub(super) const fn truth(name: &'static str) -> QueryParam {
     QueryParam {
         name,
         kind: ParamKind::Truth,
+        required: false,
     }
 }
 
@@ -91,6 +95,25 @@ pub(super) const fn text(name: &'static str) -> QueryParam {
     QueryParam {
         name,
         kind: ParamKind::Text(None),
+        required: false,
+    }
+}
+
+/// Text of a pattern.
+pub(super) const fn pattern(name: &'static str, pattern: &'static str) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Text(Some(pattern)),
+        required: false,
+    }
+}
+
+/// Text of a pattern that a request must have.
+pub(super) const fn required(name: &'static str, pattern: &'static str) -> QueryParam {
+    QueryParam {
+        name,
+        kind: ParamKind::Text(Some(pattern)),
+        required: true,
     }
 }
 

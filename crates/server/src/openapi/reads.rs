@@ -2,7 +2,7 @@
 
 use super::operation::Response::{Document, Stream, Text, Typed};
 use super::operation::{
-    Operation, ParamKind, QueryParam, number, read, schema_of, text, truth, words,
+    Operation, QueryParam, number, pattern, read, required, schema_of, text, truth, words,
 };
 use super::params::{
     AFTER_SEQ, EPOCH, EVENT_LIMIT, FAR, FILTER, ITEM_FILTER, LIMIT, PROJECTION, SEQ_PAGE, TURN,
@@ -38,12 +38,16 @@ const EVENT_PAGE: &[QueryParam] = &[
     EPOCH,
 ];
 
+/// Reference to a document of memory.
+const SOURCE_REF: &str =
+    r"^(agent_memory|workspace_profile|brief|episode|work_item):[A-Za-z0-9._-]{1,64}$";
+
 /// Query of a page of usage.
 const USAGE_PAGE: &[QueryParam] = &[
     words("by", &["agent", "item", "day", "model"]),
-    text("agent"),
+    pattern("agent", r"^(?!tmp_)[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"),
     text("item"),
-    text("day"),
+    pattern("day", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
     text("after"),
     number("limit", 1, limits::USAGE_PAGE as u64),
 ];
@@ -201,10 +205,7 @@ pub(super) const READS: &[Operation] = &[
         &[
             ITEM_FILTER,
             LIMIT,
-            QueryParam {
-                name: "after",
-                kind: ParamKind::Text(Some(r"^-?[0-9]{1,15}\.[0-9]{1,15}$")),
-            },
+            pattern("after", r"^-?[0-9]{1,15}\.[0-9]{1,15}$"),
         ],
         Typed(schema_of::<WorkItemsResponse>),
     ),
@@ -272,7 +273,7 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/memory/search",
         "Searches the memory of an agent from its active workspace.",
         &[
-            text("query"),
+            required("query", r"\S"),
             number("limit", 1, MEMORY_RESULTS_MAX as u64),
             truth("all_workspaces"),
         ],
@@ -282,7 +283,7 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/memory/get",
         "Returns the exact text of one document of an agent's memory.",
         &[
-            text("source_ref"),
+            required("source_ref", SOURCE_REF),
             number("max_chars", 1, MEMORY_CONTENT_CHARS_MAX as u64),
         ],
         Typed(schema_of::<MemoryContent>),

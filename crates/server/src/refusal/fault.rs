@@ -123,7 +123,7 @@ impl RequestFault {
         ),
     );
     pub(crate) const BUDGET: Self = Self::new(
-        StatusCode::BAD_REQUEST,
+        StatusCode::UNPROCESSABLE_ENTITY,
         RefusalText::with_hint(
             "invalid_budget",
             "a budget cannot be set as it was asked for",

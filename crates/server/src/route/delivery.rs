@@ -45,7 +45,7 @@ pub(crate) async fn targets(
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<DeliveryTargetsResponse>, Refusal> {
     let targets = state.reads.delivery_targets().await?;
-    let may_change = caller.scope() == Some(TokenScope::Control);
+    let may_change = caller.require(TokenScope::Control).is_ok();
     let targets = targets.into_iter().map(|(target, lanes)| {
         let mut view = view(target, lanes);
         if !may_change {
@@ -290,7 +290,7 @@ pub(crate) async fn bindings(
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<OperatorBindingsResponse>, Refusal> {
     let bindings = state.reads.operator_bindings(&agent_id).await?;
-    let may_change = caller.scope() == Some(TokenScope::Control);
+    let may_change = caller.require(TokenScope::Control).is_ok();
     let now = state.reads.now();
     let view = |(binding, lane): (OperatorTransportBinding, LaneView)| {
         let (pending, delivered) = (lane.pending, lane.has_accepted);

@@ -20,7 +20,7 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let dir = tempfile::tempdir().expect("a directory");
-        let root = dir.path().canonicalize().expect("a path").join("root");
+        let root = dir.path().canonicalize().expect("a path").join("tree");
         fs::create_dir_all(root.join("sub")).expect("made");
         let mut workspace = WorkspaceEntry::agent_home(root.to_str().expect("text"));
         workspace.cwd = root.join("sub").to_str().expect("text").to_owned();
@@ -87,7 +87,7 @@ fn a_copy_that_was_changed_or_removed_is_not_shown() {
     fs::remove_file(&copy).expect("removed");
     assert_eq!(load(&place.copies(), &image), None);
     let elsewhere = ViewedImage {
-        sha256: "../../root/sub/one.png".to_owned(),
+        sha256: "../../tree/sub/one.png".to_owned(),
         ..image
     };
     assert_eq!(load(&place.copies(), &elsewhere), None);

@@ -138,6 +138,8 @@ pub(crate) fn plain_git(root: &Path, args: &[&str]) -> Output {
         "user.name=Ada",
         "user.email=ada@example.org",
         "protocol.file.allow=always",
+        // A process of git that goes on in the background would be a user of the worktree.
+        "maintenance.auto=false",
     ];
     let mut command = Command::new("git");
     for setting in identity {
