@@ -1,6 +1,9 @@
 //! Markdown as styled lines of a width. Text that is no markdown stays as it is.
 
+mod highlight;
 mod table;
+
+pub(crate) use highlight::CodeKind;
 
 use crate::text::clean;
 use crate::theme::{Theme, is_diff};
@@ -27,6 +30,14 @@ pub(crate) fn render(text: &str, theme: Theme, width: usize) -> Vec<Line<'static
     writer.finish()
 }
 
+/// A block of code.
+#[derive(Debug)]
+struct Code {
+    /// Name of its language; empty if it has none.
+    language: String,
+    text: String,
+}
+
 /// A list that is open, with the number of its next item if its items are numbered.
 type OpenList = Option<u64>;
 
@@ -43,8 +54,8 @@ struct Writer {
     quotes: usize,
     /// Mark of the list item that begins, until its first line is written.
     marker: Option<String>,
-    /// Text of the open block of code, and whether it is named a diff.
-    code: Option<(String, bool)>,
+    /// Open block of code.
+    code: Option<Code>,
     table: Option<Table>,
     /// Target of the open link.
     link: Option<String>,
@@ -102,11 +113,13 @@ impl Writer {
             }
             Tag::CodeBlock(kind) => {
                 self.begin_block();
-                let is_diff = match kind {
-                    CodeBlockKind::Fenced(name) => matches!(&*name, "diff" | "patch"),
-                    CodeBlockKind::Indented => false,
-                };
-                self.code = Some((String::new(), is_diff));
+                self.code = Some(Code {
+                    language: match kind {
+                        CodeBlockKind::Fenced(name) => name.to_lowercase(),
+                        CodeBlockKind::Indented => String::new(),
+                    },
+                    text: String::new(),
+                });
             }
             Tag::List(first) => {
                 if self.lists.is_empty() {
@@ -182,8 +195,8 @@ impl Writer {
     }
 
     fn text(&mut self, text: &str) {
-        if let Some((code, _)) = &mut self.code {
-            code.push_str(text);
+        if let Some(code) = &mut self.code {
+            code.text.push_str(text);
             return;
         }
         let style = self.style();
@@ -259,22 +272,33 @@ impl Writer {
     }
 
     fn end_code(&mut self) {
-        let Some((code, named_diff)) = self.code.take() else {
+        let Some(Code { language, text }) = self.code.take() else {
             return;
         };
-        let is_diff = named_diff || is_diff(&code);
+        let is_diff = matches!(language.as_str(), "diff" | "patch") || is_diff(&text);
+        let parts = match is_diff || !self.theme.has_colour() {
+            true => None,
+            false => highlight::parts(&language, &text),
+        };
+        let mut parts = parts.unwrap_or_default().into_iter();
         let indent = self.indent() + INDENT;
-        for text in code.trim_end_matches('\n').split('\n') {
-            let style = if is_diff {
-                self.theme.diff_line(text)
+        for text in text.trim_end_matches('\n').split('\n') {
+            let mut spans = vec![Span::raw(" ".repeat(indent))];
+            let parts = parts.next().unwrap_or_default();
+            if is_diff {
+                spans.push(Span::styled(text.to_owned(), self.theme.diff_line(text)));
+            } else if parts.is_empty() {
+                spans.push(Span::styled(text.to_owned(), self.theme.code()));
             } else {
-                self.theme.code()
-            };
-            let line = Line::from(vec![
-                Span::raw(" ".repeat(indent)),
-                Span::styled(text.to_owned(), style),
-            ]);
-            self.lines.extend(wrap(&line, self.width, indent));
+                let pieces = parts.into_iter();
+                let piece = |(range, kind): (std::ops::Range<usize>, CodeKind)| {
+                    let piece = text.get(range).unwrap_or_default();
+                    Span::styled(piece.to_owned(), self.theme.code_kind(kind))
+                };
+                spans.extend(pieces.map(piece));
+            }
+            self.lines
+                .extend(wrap(&Line::from(spans), self.width, indent));
         }
     }
 

@@ -3,6 +3,7 @@
 //! Only the terminal's own sixteen colours are used, and never a background, so that the screen is readable on a light
 //! and on a dark terminal. Without colour, bold, dim and reverse alone tell the parts apart.
 
+use crate::markdown::CodeKind;
 use holon_presentation::Role;
 use ratatui::style::{Color, Modifier, Style};
 
@@ -17,6 +18,10 @@ impl Theme {
     #[must_use]
     pub const fn new(has_colour: bool) -> Self {
         Self { has_colour }
+    }
+
+    pub(crate) const fn has_colour(self) -> bool {
+        self.has_colour
     }
 
     fn paint(self, color: Color) -> Style {
@@ -56,6 +61,18 @@ impl Theme {
 
     pub(crate) fn code(self) -> Style {
         self.paint(Color::Magenta)
+    }
+
+    /// Returns the style of a piece of code in a language that is known.
+    pub(crate) fn code_kind(self, kind: CodeKind) -> Style {
+        match kind {
+            CodeKind::Plain => Style::new(),
+            CodeKind::Comment => self.faint(),
+            CodeKind::Text => self.paint(Color::Green),
+            CodeKind::Constant => self.paint(Color::Cyan),
+            CodeKind::Keyword => self.paint(Color::Magenta),
+            CodeKind::Name => self.paint(Color::Blue),
+        }
     }
 
     pub(crate) fn heading(self) -> Style {

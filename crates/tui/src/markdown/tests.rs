@@ -47,6 +47,29 @@ fn code_keeps_its_lines_and_a_diff_has_colours() {
 }
 
 #[test]
+fn code_of_a_known_language_has_colours_on_a_terminal_that_has_them() {
+    let text = "```Rust\nlet a = 12; // why\n```";
+    let coloured = render(text, Theme::new(true), 40);
+    let style_of = |piece: &str| {
+        let spans = coloured[0].spans.iter();
+        let mut found = spans.filter(|span| span.content.contains(piece));
+        found.next().map(|span| span.style)
+    };
+    let theme = Theme::new(true);
+    assert_eq!(style_of("let"), Some(theme.code_kind(CodeKind::Keyword)));
+    assert_eq!(style_of("12"), Some(theme.code_kind(CodeKind::Constant)));
+    assert_eq!(style_of("why"), Some(theme.code_kind(CodeKind::Comment)));
+    let plain = render(text, Theme::new(false), 40);
+    assert_eq!(plain[0].to_string(), coloured[0].to_string());
+    assert!(plain[0].spans.iter().all(|span| span.style == Style::new()));
+    let unknown = render("```\nlet a = 12;\n```", theme, 40);
+    assert_eq!(
+        unknown[0].spans.last().map(|span| span.style),
+        Some(theme.code())
+    );
+}
+
+#[test]
 fn tables_have_columns_also_of_wide_characters() {
     assert_eq!(
         lines("| 名 | n |\n|---|---|\n| 漢字 | 1 |\n| a | 22 |", 40),
