@@ -26,6 +26,7 @@ cargo xtask bench   what the runtime costs, as JSON; name rows to measure only t
 cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at random moments, with a flaky provider
                     --load SECONDS [--clients N]: many clients send and follow while the host is killed every few seconds
 cargo xtask planted N  plant each deliberate mistake of core and count the seeds until the simulation notices it
+cargo xtask histories N  check the properties of prompts over N generated histories and N generated turns
 cargo xtask docs    write docs/reference afresh
 cargo xtask bans    write every clippy.toml afresh";
 
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         ["bench", rows @ ..] => steps::bench(&repo, rows),
         ["storm", words @ ..] => steps::storm(&repo, words),
         ["planted", seeds] => steps::planted(&repo, seeds),
+        ["histories", number] => steps::histories(&repo, number),
         ["docs"] => write_pages(&repo),
         ["bans"] => write_all(&repo, &bans::files(&repo)),
         [] | ["help" | "--help" | "-h"] => {

@@ -104,6 +104,21 @@ pub(crate) fn planted(repo: &Repo, seeds: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
 }
 
+/// Runs the properties of prompts over this many generated histories and turns, many more than the tests do.
+pub(crate) fn histories(repo: &Repo, number: &str) -> Result<ExitCode, Failure> {
+    if number.parse::<u32>().is_err() {
+        return Err(format!("{number:?} is no number of histories"));
+    }
+    let mut command = Command::new("cargo");
+    command
+        .args(["test", "--package", "holon-prompt", "--test", "it", "--"])
+        .args(["properties::", "histories::"])
+        .env("HOLON_PROMPT_HISTORIES", number)
+        .env("HOLON_HISTORIES", number);
+    let outcome = run(repo, command)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
 /// Builds the product as the tests do and kills it at random moments; the figures go to stdout.
 pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
     let outcome = run_storm(repo, words)?;

@@ -25,6 +25,7 @@ pub(crate) async fn per_message(messages: usize) -> Result<Value, Box<dyn Error>
     Ok(json!({
         "messages": messages,
         "bytes_per_message": round(grown as f64 / messages as f64),
+        "bytes_per_message_aim": 2_048,
         "payload_bytes_per_message": payload(&path, messages)?,
     }))
 }

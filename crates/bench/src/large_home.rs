@@ -62,7 +62,9 @@ pub(crate) async fn fresh(holon: &Path, starts: usize) -> Fallible<Value> {
         let served = Served::start(holon, &home, &script).await?;
         healthy.add(served.healthy_after);
     }
-    Ok(json!({ "fresh_home_to_healthy": healthy.report() }))
+    Ok(
+        json!({ "fresh_home_to_healthy": healthy.report(), "fresh_home_to_healthy_p50_us_aim": 8_000 }),
+    )
 }
 
 async fn reads(served: &Served, path: &str) -> Fallible<Sample> {

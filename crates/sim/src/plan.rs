@@ -61,7 +61,7 @@ pub enum Fault {
     Spin,
     /// Endpoints of deliveries fail and refuse.
     Delivery,
-    /// The host has a budget, which operators raise.
+    /// The host, an agent, a tree or a work item has a budget, which operators raise.
     Budget,
     /// Models make children, write to them and stop them.
     Spawn,

@@ -125,7 +125,10 @@ impl World {
             work: &work,
             agents: &agents,
         };
-        let reply = provider::answer(asked, &mut self.dice);
+        let mut reply = provider::answer(asked, &mut self.dice);
+        if let Ok(reply) = &mut reply {
+            self.exceed_estimate(&record.agent_id, reply);
+        }
         let mut input = request.outcome(Stamp::of(record), reply, timing, &mut self.entropy);
         if let Input::RoundAnswered { answer, .. } = &mut input {
             name_letters(answer);

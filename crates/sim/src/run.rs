@@ -124,6 +124,7 @@ impl World {
         self.wake_stalled(bound)?;
         self.model.at_rest(&self.tool_world)?;
         self.check_bonds()?;
+        self.check_released()?;
         for id in self.model.names() {
             self.check_flights(&id)?;
         }

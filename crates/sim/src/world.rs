@@ -3,6 +3,7 @@
 //! Commits go through the real store in memory. Effects of a commit are started only if its process lives to see them,
 //! and performances in progress are lost with the process. The oracle observes every commit.
 
+use crate::budgets::{self, RunBudget};
 use crate::callbacks::{DeliveryName, TakenDelivery};
 use crate::damage::Damage;
 use crate::delivery::Endpoints;
@@ -87,10 +88,7 @@ pub(crate) struct World {
     pub(crate) endpoints: Endpoints,
     /// Deliveries from outside that took effect, by capability and id.
     pub(crate) deliveries: BTreeMap<DeliveryName, TakenDelivery>,
-    /// Limit of the host's budget, in tokens; 0 if the plan has none.
-    pub(crate) budget_limit: u64,
-    /// Draws of its own, so that earlier seeds keep their runs.
-    pub(crate) budget_dice: Rng,
+    pub(crate) budget: RunBudget,
 }
 
 impl World {
@@ -100,8 +98,7 @@ impl World {
         Ok(Self {
             mood: Mood::Busy,
             outage: None,
-            budget_limit: 0,
-            budget_dice: Rng::new(plan.seed ^ 0x0064_6963),
+            budget: RunBudget::of(&plan),
             dice: Rng::new(plan.seed),
             entropy: Rng::new(plan.seed ^ 0x0065_6e74_726f_7079),
             now,
@@ -301,6 +298,7 @@ pub(crate) fn kernel_of(plan: &Plan, started_at: Timestamp) -> Verdict<Kernel> {
     };
     let models = ModelChain {
         fallbacks: vec![parse_model("sim/second")?],
+        prices: budgets::prices(plan),
         ..ModelChain::only(parse_model("sim/model")?)
     };
     let facts = SharedConditions::new(HostConditions {

@@ -247,3 +247,6 @@ pub(crate) fn release(conn: &Connection, no: AgentNo) -> Result<(), Error> {
     run(conn, RELEASE, [no.0])?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -133,6 +133,7 @@ mod tests {
     use super::*;
     use crate::db::Db;
     use holon_domain::AgentId;
+    use holon_domain::WorkItemId;
     use holon_domain::attempt::TokenUsage;
 
     fn one(day: &str, agent: &str, model: &str, input: u64) -> UsageCharge {
@@ -196,6 +197,47 @@ mod tests {
             (4, 15, 4)
         );
         assert_eq!(sums.cost(), None);
+    }
+
+    #[test]
+    fn usage_is_listed_by_item_and_calls_without_one_have_an_empty_key() {
+        let db = Db::in_memory().expect("opens");
+        let (first, second) = ("work_1", "work_2");
+        for (agent, item, input) in [
+            ("a", Some(first), 5),
+            ("b", Some(first), 7),
+            ("b", Some(second), 11),
+            ("b", None, 2),
+        ] {
+            let charged = UsageCharge {
+                work_item_id: item.map(WorkItemId::from_stored),
+                ..one("2026-11-16", agent, "p/m", input)
+            };
+            charge(&db.conn, &charged).expect("charges");
+        }
+        let row = |key: &str, input: u64| (key.to_owned(), input);
+        assert_eq!(
+            keys(&db, &UsageFilter::default(), UsageGrouping::Item),
+            [row("", 2), row(first, 12), row(second, 11)]
+        );
+        let of_first = UsageFilter {
+            work_item_id: Some(WorkItemId::from_stored(first)),
+            ..UsageFilter::default()
+        };
+        assert_eq!(
+            keys(&db, &of_first, UsageGrouping::Agent),
+            [row("a", 5), row("b", 7)]
+        );
+        let sums = total(&db.conn, &of_first).expect("sums up");
+        assert_eq!((sums.calls, sums.input_tokens), (2, 12));
+        let after = |key| {
+            let everything = UsageFilter::default();
+            let rows = list(&db.conn, &everything, UsageGrouping::Item, Some(key), 1);
+            rows.expect("lists").into_iter().map(|row| row.key)
+        };
+        assert!(after("").eq([first.to_owned()]), "an empty key is a cursor");
+        assert!(after(first).eq([second.to_owned()]));
+        assert_eq!(after(second).count(), 0);
     }
 
     #[test]

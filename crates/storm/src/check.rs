@@ -57,6 +57,7 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     found.extend(token::check(evidence));
     found.extend(work::check(evidence));
     found.extend(tree::check(&evidence.rows));
+    found.extend(crate::budget::check(&evidence.rows.budgets));
     found.extend(crate::delivery::check(evidence));
     found.extend(delivery::check(&evidence.rows, &evidence.deliveries));
     found.extend(sequence::check(&evidence.rows, &evidence.views));

@@ -1,6 +1,7 @@
 //! The clients: they send prompts, stop and start agents, and request temporary runs, also while no host runs.
 
 use crate::Fallible;
+use crate::budget;
 use crate::job;
 use crate::plan::{ChoiceKind, Plan};
 use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, Recorder};
@@ -100,6 +101,10 @@ pub(crate) fn spawn_all(context: &Arc<ClientContext>) -> JoinSet<()> {
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS).stop_and_start());
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 1).wake_agents());
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 2).deliver_events());
+    let rng = context
+        .plan
+        .rng(ChoiceKind::Client, PROMPTERS + RUNNERS + 3);
+    clients.spawn(budget::keep_raising(Arc::clone(context), rng));
     clients
 }
 
@@ -389,7 +394,7 @@ pub(crate) async fn control_all(client: &Client, agents: Vec<AgentId>, action: C
 }
 
 /// Records an answer that neither a killed host nor a shutdown explains.
-fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
+pub(crate) fn note(unexpected: &mut Vec<String>, action: &str, error: &Error) {
     let goes_down = error.code() == Some("shutting_down");
     match error {
         Error::Unreachable { .. } | Error::Interrupted { .. } => {}

@@ -12,6 +12,7 @@
 )]
 
 mod arguments;
+mod budget;
 mod check;
 mod clients;
 mod delivery;
@@ -101,6 +102,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     let agents = clients::all_agents(arguments.kills);
     clients::create_agents(&world, &agents).await?;
     delivery::add_target(&world).await?;
+    budget::set_first(&world.client(), &agents).await?;
     let context = Arc::new(ClientContext {
         world,
         plan,
@@ -116,6 +118,7 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
     models.stop_failing();
     workers.join_all().await;
     let client = context.world.client();
+    budget::lift(&client, &agents).await?;
     rest::start_agents(&client, &agents).await?;
     let unfinished = rest::wait_until_idle(&context.world, &agents).await?;
     let undelivered = delivery::wait_until_delivered(&context.world).await?;

@@ -65,6 +65,9 @@ pub(crate) struct Records {
     pub(crate) wakes: BTreeMap<String, WakeCounts>,
     /// Deliveries from outside, by their ids.
     pub(crate) deliveries: BTreeMap<String, SentDelivery>,
+    /// Times at which the budgets were read and found within their limits, or not.
+    pub(crate) budget_reads: u64,
+    pub(crate) budget_raises: u64,
     pub(crate) stops: u64,
     pub(crate) starts: u64,
     /// Answers that no crash explains.

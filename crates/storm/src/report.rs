@@ -84,6 +84,7 @@ impl Report<'_> {
                 records.runs_cut_off
             ),
             self.provider(),
+            self.budgets(),
             format!(
                 "agents      stopped {} times, started {} times",
                 records.stops, records.starts
@@ -122,6 +123,18 @@ impl Report<'_> {
             failures.outages,
             events("provider_retry_scheduled"),
             events("turn_suspended")
+        )
+    }
+
+    /// Counts of what the budgets did.
+    fn budgets(&self) -> String {
+        let pauses = self.evidence.rows.pauses.iter();
+        let reached = pauses.filter(|event| event.reason == "budget_reached");
+        format!(
+            "budgets     reached {} times, raised {} times, read {} times",
+            reached.count(),
+            self.records.budget_raises,
+            self.records.budget_reads
         )
     }
 

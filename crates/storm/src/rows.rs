@@ -8,6 +8,7 @@ pub(crate) use pause::PauseEvent;
 pub(crate) use work::ItemRow;
 pub(crate) use work::{LastingRow, SlotEvent, WorkRows};
 
+use crate::budget::{self, BudgetRow};
 use crate::delivery::{self, DeliveryRow};
 use holon_domain::packed::{self, StoredEvent};
 use rusqlite::{Connection, OpenFlags, Row};
@@ -34,6 +35,7 @@ pub(crate) struct Rows {
     pub(crate) tasks: Vec<TaskRow>,
     /// Agents with a call whose reservation in a budget was not released.
     pub(crate) reserved: Vec<i64>,
+    pub(crate) budgets: Vec<BudgetRow>,
     pub(crate) work: WorkRows,
     pub(crate) deliveries: Vec<DeliveryRow>,
 }
@@ -179,6 +181,7 @@ pub(crate) fn read(path: &Path) -> Result<Rows> {
             task,
         )?,
         reserved: all(&tx, "SELECT agent_no FROM reservations", |row| row.get(0))?,
+        budgets: budget::read(&tx)?,
         work: WorkRows::read(&tx)?,
         deliveries: delivery::read(&tx)?,
     })

@@ -2,7 +2,7 @@
 
 use crate::support::{hello, world};
 use holon_testkit::{ProgramOutput, World};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
@@ -96,6 +96,85 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
     assert_eq!(raised.code, Some(0), "{raised:?}");
     follow_until(&world, |brief| settles(brief, &again["message_id"]));
     assert_eq!(briefs_that_ask(&world), 1);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+/// A round that calls one tool and reports what it used.
+fn round(tool: &str, input: &Value) -> Value {
+    json!({
+        "calls": [{ "tool": tool, "input": input }],
+        "usage": { "input_tokens": 1_000, "output_tokens": 10 },
+    })
+}
+
+#[test]
+fn a_work_item_that_reaches_its_budget_waits_is_raised_and_completed() {
+    let world = world();
+    let meeting = world.meeting("midway");
+    let named = json!({ "work_item_id": "{{work_item_id}}" });
+    let command = json!({ "cmd": meeting.shell(), "yield_time_ms": 600_000 });
+    let model = world.model(
+        "worker",
+        &json!([
+            round("CreateWorkItem", &json!({ "objective": "Split the fixtures" })),
+            round("PickWorkItem", &named),
+            round("ExecCommand", &command),
+            round("CompleteWorkItem", &named),
+            { "text": "Done." },
+        ]),
+    );
+    let served = world.serve(&["--model", &model]);
+    assert_eq!(world.run(&["prompt", "split them"]).code, Some(0));
+    meeting.wait();
+    let by_item = world.run(&["usage", "--item", "--json"]).json();
+    assert_eq!(by_item["by"], "item");
+    let rows = by_item["rows"].as_array().unwrap();
+    let [without, with] = rows.as_slice() else {
+        panic!("calls before and after the item was picked: {by_item}")
+    };
+    assert_eq!(without["key"], "", "{by_item}");
+    let item = with["key"].as_str().unwrap();
+    let used = with["total_tokens"].as_u64().unwrap();
+    assert!(used > 0, "{by_item}");
+    let set = |tokens: u64| {
+        let tokens = tokens.to_string();
+        let args = [
+            "budget", "set", "--item", item, "--tokens", &tokens, "--json",
+        ];
+        world.run(&args).json()
+    };
+    // The budget counts what the item used before, so there is no room for another call.
+    let first = set(used + 1);
+    assert_eq!(
+        (&first["scope"], &first["key"]),
+        (&json!("item"), &json!(item))
+    );
+    assert_eq!(first["spent_tokens"].as_u64(), Some(used), "{first}");
+    meeting.let_go();
+    let told = follow_until(&world, asks_for_budget);
+    let next_step = told["action_required"]["next_step"].as_str().unwrap();
+    let advice = format!("holon budget set --item {item} --tokens");
+    assert!(next_step.contains(&advice), "{told}");
+    let status = world.run(&["status"]);
+    assert!(status.answer().contains(&advice), "{status:?}");
+    let of_item = || world.run(&["usage", "--item", item, "--json"]).json();
+    assert_eq!(of_item()["total"]["total_tokens"].as_u64(), Some(used));
+
+    set(5_000_000);
+    follow_until(&world, |brief| brief["text"] == "Done.");
+    let work = world.run(&["work", "show", item, "--json"]).json();
+    assert_eq!(work["state"], "completed", "{work}");
+    assert_eq!(briefs_that_ask(&world), 1);
+    let after = of_item()["total"]["total_tokens"].as_u64().unwrap();
+    assert!(after > used, "{after} of {used}");
+    let shown = world.run(&["budget", "show", "--json"]).json();
+    let shown = &shown["budgets"][0];
+    assert_eq!(shown["spent_tokens"].as_u64(), Some(after), "{shown}");
+    assert_eq!(shown["reserved_tokens"], 0, "{shown}");
+    let words = world.run(&["usage", "--item"]);
+    for part in ["without a work item", item] {
+        assert!(words.answer().contains(part), "{part}: {words:?}");
+    }
     assert_eq!(served.terminate().0, Some(0));
 }
 

@@ -139,6 +139,13 @@ const WANTED: &[&str] = &[
     "wait:Operator:Resolved",
     "wait:Task:Resolved",
     "wait:Timer:Expired",
+    "budget:agent",
+    "budget:day",
+    "budget:item",
+    "budget:money",
+    "budget:overshot",
+    "budget:raised",
+    "budget:tree",
     "work:stalled",
 ];
 

@@ -55,6 +55,7 @@ fn sound() -> Evidence {
             effects: Vec::new(),
             tasks: vec![task("T=t1.3; x", true)],
             reserved: Vec::new(),
+            budgets: Vec::new(),
             work: WorkRows::default(),
             deliveries: Vec::new(),
         },
@@ -157,6 +158,7 @@ fn pause(turn: u64, kind: &str) -> PauseEvent {
         agent: 1,
         turn,
         kind: kind.to_owned(),
+        reason: String::new(),
     }
 }
 

@@ -20,6 +20,8 @@ pub(crate) struct PauseEvent {
     pub(crate) agent: i64,
     pub(crate) turn: u64,
     pub(crate) kind: String,
+    /// Reason of a suspension; empty for other events.
+    pub(crate) reason: String,
 }
 
 /// Reads the pause events of one row.
@@ -31,6 +33,10 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Vec<PauseEvent>> {
         Some(PauseEvent {
             agent,
             turn: event.payload["turn_index"].as_u64()?,
+            reason: event.payload["reason"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             kind: event.kind,
         })
     });
