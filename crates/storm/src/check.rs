@@ -13,6 +13,7 @@ use crate::provider::FailureCounts;
 use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, SentDelivery, WakeCounts};
 use crate::rest::AgentView;
 use crate::rows::Rows;
+pub(crate) use sequence::check as sequence;
 use std::collections::BTreeMap;
 
 /// All evidence that was collected after the storm.
@@ -60,6 +61,17 @@ pub(crate) fn violations(evidence: &Evidence) -> Vec<String> {
     found.extend(crate::budget::check(&evidence.rows.budgets));
     found.extend(crate::delivery::check(evidence));
     found.extend(delivery::check(&evidence.rows, &evidence.deliveries));
+    found.extend(sequence::check(&evidence.rows, &evidence.views));
+    found.extend(results(&evidence.rows));
+    found.extend(rest(evidence));
+    found
+}
+
+/// Returns every rule that a restored home breaks. Of what lies outside the database, only the acknowledged prompts are
+/// known.
+pub(crate) fn restored(evidence: &Evidence) -> Vec<String> {
+    let mut found = outcome::check(evidence);
+    found.extend(tree::check(&evidence.rows));
     found.extend(sequence::check(&evidence.rows, &evidence.views));
     found.extend(results(&evidence.rows));
     found.extend(rest(evidence));

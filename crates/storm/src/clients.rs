@@ -1,6 +1,7 @@
 //! The clients: they send prompts, stop and start agents, and request temporary runs, also while no host runs.
 
 use crate::Fallible;
+use crate::backup;
 use crate::budget;
 use crate::job;
 use crate::plan::{ChoiceKind, Plan};
@@ -101,6 +102,7 @@ pub(crate) fn spawn_all(context: &Arc<ClientContext>) -> JoinSet<()> {
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS).stop_and_start());
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 1).wake_agents());
     clients.spawn(Worker::new(context, PROMPTERS + RUNNERS + 2).deliver_events());
+    clients.spawn(backup::back_up_often(Arc::clone(context)));
     let rng = context
         .plan
         .rng(ChoiceKind::Client, PROMPTERS + RUNNERS + 3);

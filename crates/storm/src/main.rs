@@ -12,6 +12,7 @@
 )]
 
 mod arguments;
+mod backup;
 mod budget;
 mod check;
 mod clients;
@@ -146,6 +147,8 @@ async fn run(arguments: &Arguments, root: &Path) -> Fallible<Vec<String>> {
         violations.push(format!("the host went down with {status}"));
     }
     violations.extend(other_violations(&records, &models, &context.world)?);
+    let (last, provider) = (records.last_backup.as_ref(), models.base_url());
+    violations.extend(backup::check(&context.world, last, &provider, &agents).await?);
     Ok(violations)
 }
 

@@ -1,6 +1,7 @@
 //! Records of the answers that clients got, kept in this process, which is never killed, and a log of all actions for
 //! debugging.
 
+use crate::backup::Backup;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -68,6 +69,9 @@ pub(crate) struct Records {
     /// Times at which the budgets were read and found within their limits, or not.
     pub(crate) budget_reads: u64,
     pub(crate) budget_raises: u64,
+    /// Complete backups.
+    pub(crate) backups: u64,
+    pub(crate) last_backup: Option<Backup>,
     pub(crate) stops: u64,
     pub(crate) starts: u64,
     /// Answers that no crash explains.

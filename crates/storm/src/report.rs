@@ -86,8 +86,8 @@ impl Report<'_> {
             self.provider(),
             self.budgets(),
             format!(
-                "agents      stopped {} times, started {} times",
-                records.stops, records.starts
+                "agents      stopped {} times, started {} times, backed up {} times",
+                records.stops, records.starts, records.backups
             ),
             format!(
                 "restarts    {}, time to healthy p50 {} ms, p99 {} ms",

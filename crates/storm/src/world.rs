@@ -15,6 +15,8 @@ pub(crate) const MODEL: &str = "storm/weather";
 #[derive(Debug)]
 pub(crate) struct World {
     root: PathBuf,
+    /// Name of the home's directory.
+    home: &'static str,
     program: PathBuf,
     /// Port of every host; 0 lets each choose a free one.
     port: u16,
@@ -28,6 +30,7 @@ impl World {
         std::fs::create_dir_all(root.join("user"))?;
         let world = Self {
             root,
+            home: "home",
             program: program.canonicalize()?,
             port: 0,
         };
@@ -41,6 +44,16 @@ impl World {
     /// Lets every host listen on this port.
     pub(crate) fn with_port(self, port: u16) -> Self {
         Self { port, ..self }
+    }
+
+    /// Returns the same storm with another home, which does not exist yet.
+    pub(crate) fn beside(&self, home: &'static str) -> Self {
+        Self {
+            root: self.root.clone(),
+            home,
+            program: self.program.clone(),
+            port: 0,
+        }
     }
 
     /// Address of the hosts over TCP, if they have a fixed port.
@@ -61,7 +74,7 @@ impl World {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.root.join("home")
+        self.root.join(self.home)
     }
 
     /// File to which every command of every agent appends its marks.
@@ -79,7 +92,7 @@ impl World {
     }
 
     pub(crate) fn host_log(&self) -> PathBuf {
-        self.root.join("host.log")
+        self.root.join(format!("{}.log", self.home))
     }
 
     /// Log of the storm's own actions, with times.
@@ -115,17 +128,21 @@ impl World {
         Client::unix(self.home().join("run/holon.sock"))
     }
 
-    /// Command that starts the host with its own home and user. Of this process's environment it only gets `PATH`.
+    /// Command that starts the host.
+    pub(crate) fn serve_command(&self) -> Command {
+        let mut command = self.command();
+        command.args(["serve", "--port", &self.port.to_string(), "--model", MODEL]);
+        command
+    }
+
+    /// Command of the program with its own home and user. Of this process's environment it only gets `PATH`.
     #[allow(
         clippy::disallowed_methods,
         reason = "the one variable commands need to find programs"
     )]
-    pub(crate) fn serve_command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
-        command
-            .args(["serve", "--port", &self.port.to_string(), "--model", MODEL])
-            .env_clear()
-            .current_dir(&self.root);
+        command.env_clear().current_dir(&self.root);
         if let Some(path) = std::env::var_os("PATH") {
             command.env("PATH", path);
         }

@@ -3,7 +3,7 @@
 use crate::rest::AgentView;
 use crate::rows::{AgentRow, Rows};
 
-pub(super) fn check(rows: &Rows, views: &[AgentView]) -> Vec<String> {
+pub(crate) fn check(rows: &Rows, views: &[AgentView]) -> Vec<String> {
     let mut found = Vec::new();
     for agent in &rows.agents {
         let counters = agent.counters;
