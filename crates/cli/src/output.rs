@@ -138,6 +138,8 @@ impl Output {
                 LiveOutput::Text(text) => self.put_part(text),
                 LiveOutput::LineEnd => self.put_part("\n"),
                 LiveOutput::Note(words) => self.note(words),
+                LiveOutput::Activity(words) => self.progress(words),
+                LiveOutput::NoActivity => self.clear_progress(),
             }
         }
     }
