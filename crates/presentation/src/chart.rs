@@ -24,7 +24,7 @@ pub struct Bar {
     pub label: String,
     /// Length of the bar, in relation to the longest one.
     pub tokens: u64,
-    /// Cost in words.
+    /// Text of the last column, such as one of [`cost_column`].
     pub cost: String,
 }
 

@@ -5,10 +5,9 @@
 //! a tool call with its request, groups reads and changes, replaces progress and leaves out repetitions. The command line
 //! and the console use it; delivery reads the same table.
 //!
-//! [`bars`] draws usage as a chart.
-//!
-//! This crate owns words and order, not colours or columns: a surface renders items as it likes. All text of an item has
-//! its control characters made visible, so that no event steers a terminal.
+//! This crate owns words and order, not colours or columns: a surface renders items as it likes. The one exception is
+//! [`bars`], the chart of usage, which a terminal and the console draw alike at the width that they have. All text of an
+//! item has its control characters made visible, so that no event steers a terminal.
 
 mod activity;
 mod chart;

@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 struct Node {
     name: String,
     parent: Option<String>,
-    /// What people read.
     line: AgentLine,
     /// Entry of the list as the host wrote it.
     value: Value,

@@ -37,7 +37,7 @@ impl ActivityLine {
         self.reducer.push_delta(delta);
     }
 
-    /// Counts a second.
+    /// Adds a second to the time that the run has lasted.
     pub(super) const fn tick(&mut self) {
         self.seconds += 1;
     }
