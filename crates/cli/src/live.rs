@@ -2,11 +2,16 @@
 //!
 //! Deltas are provisional. The text of one attempt is shown as long as no piece of it is missing. If the round is asked
 //! again, what was shown is declared void. The recorded answer adds what was not shown, so that nothing is shown twice.
+//! While no text arrives, a line says what the agent does; it is gone before anything else is shown.
 //! Nothing here prints: the caller passes each `LiveOutput` to the output.
+
+mod line;
 
 use crate::render;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::event::Event;
+use holon_domain::feed::EventRecord;
+use line::ActivityLine;
 
 /// One thing to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +22,10 @@ pub(crate) enum LiveOutput {
     LineEnd,
     /// Remark for standard error.
     Note(String),
+    /// Line that replaces the last one of standard error.
+    Activity(String),
+    /// End of that line: it is removed.
+    NoActivity,
 }
 
 /// Parts of a run that are shown while it goes on.
@@ -24,7 +33,7 @@ pub(crate) enum LiveOutput {
 pub(crate) struct LiveParts {
     /// True if standard output is a terminal: text is shown as it arrives.
     pub(crate) text: bool,
-    /// True if standard error is a terminal: retries and waits are shown.
+    /// True if standard error is a terminal: activity, retries and waits are shown.
     pub(crate) waits: bool,
 }
 
@@ -43,6 +52,7 @@ pub(crate) struct LiveAnswer {
     attempt: Option<Attempt>,
     /// True if the cursor is behind text on the last line of standard output.
     in_line: bool,
+    activity: ActivityLine,
 }
 
 #[derive(Debug)]
@@ -73,11 +83,50 @@ impl Attempt {
 }
 
 impl LiveAnswer {
-    pub(crate) const fn new(parts: LiveParts) -> Self {
+    pub(crate) fn new(parts: LiveParts) -> Self {
         Self {
             parts,
             attempt: None,
             in_line: false,
+            activity: ActivityLine::new(),
+        }
+    }
+
+    /// Takes an event with its position. What it says of the agent's activity replaces the line, if there is one.
+    pub(crate) fn record(&mut self, record: &EventRecord) -> Vec<LiveOutput> {
+        let mut show = self.event(&record.event);
+        self.activity.push(record);
+        if self.activity.is_shown {
+            show.extend(self.show_activity());
+        }
+        show
+    }
+
+    /// Counts a second of the run, and shows what the agent does. Text that is being shown is not interrupted.
+    pub(crate) fn tick(&mut self) -> Vec<LiveOutput> {
+        self.activity.tick();
+        self.show_activity()
+    }
+
+    /// Removes the line of the agent's activity.
+    pub(crate) fn end_activity(&mut self) -> Vec<LiveOutput> {
+        let mut show = Vec::new();
+        self.leave_activity(&mut show);
+        show
+    }
+
+    fn show_activity(&mut self) -> Vec<LiveOutput> {
+        if !self.parts.waits || self.in_line {
+            return Vec::new();
+        }
+        self.activity.is_shown = true;
+        vec![LiveOutput::Activity(self.activity.words())]
+    }
+
+    /// Removes the line of the activity before something else is shown.
+    fn leave_activity(&mut self, show: &mut Vec<LiveOutput>) {
+        if std::mem::take(&mut self.activity.is_shown) {
+            show.push(LiveOutput::NoActivity);
         }
     }
 
@@ -85,6 +134,7 @@ impl LiveAnswer {
     pub(crate) fn delta(&mut self, delta: &AssistantDelta) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         if !self.parts.text {
+            self.activity.push_delta(delta);
             return show;
         }
         match &self.attempt {
@@ -102,13 +152,14 @@ impl LiveAnswer {
         if delta.offset == attempt.shown.len() as u64 && !delta.text.is_empty() {
             attempt.shown.push_str(&delta.text);
             self.in_line = !delta.text.ends_with('\n');
+            self.leave_activity(&mut show);
             show.push(LiveOutput::Text(delta.text.clone()));
         }
         show
     }
 
     /// Takes an event of the agent: retries, waits and fallbacks are shown, and void the text of their round.
-    pub(crate) fn event(&mut self, event: &Event) -> Vec<LiveOutput> {
+    fn event(&mut self, event: &Event) -> Vec<LiveOutput> {
         let mut show = Vec::new();
         let voided = match event {
             Event::AssistantRoundRecorded(e) => {
@@ -133,6 +184,7 @@ impl LiveAnswer {
             && let Some(line) = render::run::wait(event)
         {
             self.end_line(&mut show);
+            self.leave_activity(&mut show);
             show.push(LiveOutput::Note(line));
         }
         show
@@ -140,7 +192,7 @@ impl LiveAnswer {
 
     /// Takes the recorded answer of the run, and shows what was not shown yet.
     pub(crate) fn finish(&mut self, answer: &str, completed: bool) -> Vec<LiveOutput> {
-        let mut show = Vec::new();
+        let mut show = self.end_activity();
         let last = self.attempt.as_ref();
         let rest = match last.map(|last| rest_after(&last.shown, answer)) {
             Some(Some(rest)) => rest,
@@ -164,7 +216,7 @@ impl LiveAnswer {
 
     /// Ends the line of a run that has failed without an answer.
     pub(crate) fn give_up(&mut self) -> Vec<LiveOutput> {
-        let mut show = Vec::new();
+        let mut show = self.end_activity();
         self.end_line(&mut show);
         show
     }
@@ -174,6 +226,7 @@ impl LiveAnswer {
         if let Some(last) = self.attempt.take()
             && !last.shown.trim().is_empty()
         {
+            self.leave_activity(show);
             let words = "note: the answer above was cut off and is void; the model is asked again";
             show.push(LiveOutput::Note(words.to_owned()));
         }

@@ -10,8 +10,10 @@ use crate::live::{LiveOutput, LiveParts};
 use crate::paint;
 use crate::render::row::Row;
 use crate::wrap;
+use holon_config::{Env, has_utf8_locale};
 use holon_domain::text::is_display_control;
-use holon_presentation::text::{char_width, show_controls};
+use holon_presentation::BarStyle;
+use holon_presentation::text::{cut_columns, show_controls};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
@@ -136,6 +138,8 @@ impl Output {
                 LiveOutput::Text(text) => self.put_part(text),
                 LiveOutput::LineEnd => self.put_part("\n"),
                 LiveOutput::Note(words) => self.note(words),
+                LiveOutput::Activity(words) => self.progress(words),
+                LiveOutput::NoActivity => self.clear_progress(),
             }
         }
     }
@@ -243,14 +247,17 @@ pub(crate) fn columns() -> Option<usize> {
     (size.ws_col >= MIN_COLUMNS).then(|| usize::from(size.ws_col))
 }
 
+/// Returns the characters of which the terminal shows bars.
+pub(crate) fn bar_style() -> BarStyle {
+    match has_utf8_locale(&Env::from_process()) {
+        true => BarStyle::Blocks,
+        false => BarStyle::Ascii,
+    }
+}
+
 /// Cuts a line so that it leaves the last column of a terminal free: a full line would begin another one.
 fn fit(words: &str, columns: usize) -> String {
-    let mut used = 0;
-    let fits = |c: &char| {
-        used += char_width(*c);
-        used < columns
-    };
-    words.chars().take_while(fits).collect()
+    cut_columns(words, columns.saturating_sub(1))
 }
 
 /// Completes when the reader of standard output is gone, as in `holon tail --follow | head -1`. A command that prints

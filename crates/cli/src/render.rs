@@ -2,6 +2,7 @@
 //!
 //! A host may be newer than this program. An unknown word is shown as the host spelled it.
 
+pub(crate) mod agents;
 pub(crate) mod archive;
 pub(crate) mod attempt;
 pub(crate) mod backup;
@@ -14,21 +15,21 @@ pub(crate) mod explain;
 pub(crate) mod init;
 mod learned;
 pub(crate) mod model;
+mod needs;
 mod pauses;
 pub(crate) mod prompt;
 pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod service;
+pub(crate) mod status;
+mod table;
 pub(crate) mod task;
 pub(crate) mod usage;
 pub(crate) mod work;
 pub(crate) mod workspace;
 
 use holon_client::Answer;
-use holon_client::view::{
-    Agent, AgentListEntry, Brief, Child, LoadedInstructions, Spent, Task, TranscriptEntry,
-};
-use holon_domain::attempt::TokenUsage;
+use holon_client::view::{Brief, Spent, TranscriptEntry};
 use holon_domain::text;
 use serde_json::Value;
 
@@ -105,175 +106,12 @@ fn asks_for_answer(action: &Value) -> bool {
     action.get("code").and_then(Value::as_str) == Some("operator_input")
 }
 
-/// Renders agents, one line each.
-pub(crate) fn agents(agents: &[Answer<AgentListEntry>]) -> String {
-    if agents.is_empty() {
-        return "no agents yet; make one with: holon agent create ID".to_owned();
-    }
-    let width = agents
-        .iter()
-        .map(|agent| agent.identity.agent_id.len())
-        .max()
-        .unwrap_or(0);
-    let lines: Vec<String> = agents
-        .iter()
-        .map(|agent| {
-            // The reason for which an agent was put aside, or the event it waits for, is more useful than its
-            // directory.
-            let last = match agent.scheduling_posture.posture.as_str() {
-                "archived" | "active_turn" | "has_queued_input" | "has_runnable_work"
-                | "waiting_for_task" | "blocked" | "idle" => &agent.active_workspace_entry.cwd,
-                _ => &agent.scheduling_posture.reason,
-            };
-            format!(
-                "{:width$}  {:13}  {} queued  {last}",
-                agent.identity.agent_id,
-                status_word(&agent.status, &agent.scheduling_posture.posture),
-                agent.pending,
-            )
-        })
-        .collect();
-    join_lines(lines)
-}
-
-/// Renders a private child in one line.
-fn child(child: &Child) -> String {
-    let reason = child
-        .blocked_reason
-        .as_ref()
-        .or(child.waiting_reason.as_ref());
-    let reason = reason
-        .map(|reason| format!(" ({reason})"))
-        .unwrap_or_default();
-    let work = child.work_summary.as_ref().or(child.summary.as_ref());
-    format!(
-        "child      {} {}{reason}: {}",
-        child.identity.agent_id,
-        child.phase,
-        work.map_or("", String::as_str)
-    )
-}
-
 /// Returns the word for an agent's status. An archived agent is stopped too, but never starts again.
 fn status_word<'a>(status: &'a str, posture: &'a str) -> &'a str {
     match posture {
         "archived" => posture,
         _ => status,
     }
-}
-
-/// Renders an agent's state in a few lines.
-pub(crate) fn summary(summary: &Agent) -> String {
-    let Agent {
-        identity,
-        agent,
-        scheduling_posture,
-        lifecycle,
-        model,
-        token_usage,
-        execution,
-        active_tasks,
-        active_children,
-        newest_seq: _,
-        work: _,
-        loaded_agents_md,
-    } = summary;
-    let status = status_word(&agent.status, &scheduling_posture.posture);
-    let mut lines = vec![
-        format!("agent      {} ({status})", identity.agent_id),
-        format!("why        {}", scheduling_posture.reason),
-    ];
-    if let Some(at) = &scheduling_posture.wakes_at {
-        lines.push(format!("wakes      {at}"));
-    }
-    lines.extend(model::lines(model));
-    lines.push(format!("works in   {}", execution.cwd));
-    if let Some(warning) = &execution.workspace_warning {
-        lines.push(format!("warning    {warning}"));
-    }
-    if execution.policy.process_execution.path_confinement == "not_enforced" {
-        lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
-    }
-    lines.extend(instruction_lines(loaded_agents_md));
-    lines.push(format!(
-        "messages   {} queued, {} in all, {} turns",
-        agent.pending, agent.total_message_count, agent.turn_index
-    ));
-    lines.extend(work::lines(agent, &summary.work));
-    lines.extend(active_tasks.iter().map(task));
-    lines.extend(active_children.iter().map(child));
-    if let Some(last) = &agent.last_turn_terminal {
-        lines.push(format!(
-            "last turn  {} ({}) at {}, {} rounds",
-            last.kind, last.reason, last.completed_at, last.rounds
-        ));
-    }
-    if let Some(last) = &agent.last_notification {
-        lines.push(format!("notified   {} ({})", last.summary, last.created_at));
-    }
-    if agent.pending_deliveries > 0 {
-        lines.push(format!(
-            "delivers   {} pending; see: holon delivery list, holon binding list {}",
-            agent.pending_deliveries, identity.agent_id
-        ));
-    }
-    let total = token_usage.total;
-    lines.push(format!("tokens     {}", tokens(&total)));
-    if let Some(cost) = spent_words(&token_usage.usage) {
-        lines.push(format!("cost       {cost}"));
-    }
-    if let Some(hint) = &lifecycle.operator_hint {
-        lines.push(format!("note       {hint}"));
-    }
-    if let Some(hint) = &lifecycle.resume_cli_hint {
-        lines.push(format!("next       {hint}"));
-    }
-    join_lines(lines)
-}
-
-/// Renders the instruction files that the agent loads, and those that it does not load.
-fn instruction_lines(loaded: &LoadedInstructions) -> Vec<String> {
-    let sources = [
-        &loaded.user_global_source,
-        &loaded.agent_source,
-        &loaded.workspace_source,
-    ];
-    let sources = sources.into_iter().flatten();
-    let loaded_lines = sources.map(|source| format!("guided by  {}", source.path));
-    let notes = loaded.notes.iter();
-    let note_lines = notes.map(|note| format!("warning    {}: {}", note.path, note.note));
-    loaded_lines.chain(note_lines).collect()
-}
-
-/// Renders the tokens of one or many rounds, with the part that a cache served.
-fn tokens(usage: &TokenUsage) -> String {
-    let cached = usage
-        .cached_percent()
-        .filter(|_| usage.cache_read_tokens > 0)
-        .map(|percent| {
-            format!(
-                " ({} of them from the cache, {percent} %)",
-                usage.cache_read_tokens
-            )
-        });
-    format!(
-        "{} read{}, {} written",
-        usage.input_tokens,
-        cached.unwrap_or_default(),
-        usage.output_tokens
-    )
-}
-
-/// Renders an active task in one line.
-fn task(task: &Task) -> String {
-    let what = task.summary.as_deref().unwrap_or_default();
-    format!(
-        "task       {} ({}) since {}: {}",
-        task.id,
-        task.status,
-        task.created_at,
-        text::preview(what, LINE_BYTES / 4)
-    )
 }
 
 /// Renders the transcript, one block per entry.
@@ -374,9 +212,6 @@ fn indent(words: &str) -> String {
     lines.join("\n")
 }
 
-#[cfg(test)]
-mod tests;
-
 /// Renders the cost of what was spent; `None` if nothing was spent, or an earlier build did not count it.
 fn spent_words(spent: &Spent) -> Option<String> {
     let cost = spent.cost.as_deref().filter(|_| spent.tokens > 0)?;
@@ -385,3 +220,6 @@ fn spent_words(spent: &Spent) -> Option<String> {
         cost => format!("${cost}"),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -362,6 +362,9 @@ pub struct Brief {
     pub kind: String,
     pub created_at: String,
     pub text: String,
+    /// Turn in which the brief was written.
+    #[serde(default)]
+    pub turn_index: u64,
     /// Remark of the runtime about the text; absent if there is none.
     pub note: Option<String>,
     /// Action required of the operator; absent when there is none.

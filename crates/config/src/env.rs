@@ -156,6 +156,12 @@ pub const VARIABLES: &[Variable] = &[
         "Kind of the terminal. Colour is off if it is unset or `dumb`.",
     ),
     alone(
+        "LC_ALL",
+        "Locale. Charts have plain ASCII bars unless it names UTF-8; `LC_CTYPE` and `LANG` say it if it is unset.",
+    ),
+    alone("LC_CTYPE", "Locale of texts, if `LC_ALL` is unset."),
+    alone("LANG", "Locale, if `LC_ALL` and `LC_CTYPE` are unset."),
+    alone(
         "ZELLIJ",
         "Set by the terminal multiplexer Zellij: `holon tui` then stays on the normal screen, unless it is told otherwise.",
     ),

@@ -53,7 +53,9 @@ pub use renewal::renewal;
 pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
 pub use service::ServiceEnv;
-pub use settings::{AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder};
+pub use settings::{
+    AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder, has_utf8_locale,
+};
 pub use source::{Source, Sourced};
 pub use token::Token;
 pub use web::{FetchSettings, IncompleteProvider, SearchSettings, WebSettings};

@@ -34,6 +34,17 @@ impl Color {
     }
 }
 
+/// Returns true if the locale of the environment says that a terminal shows UTF-8. The first of `LC_ALL`, `LC_CTYPE` and
+/// `LANG` that is set decides, as for other programs.
+#[must_use]
+pub fn has_utf8_locale(env: &Env) -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| env.get(name));
+    let locale = locale.map(|locale| locale.to_string_lossy().to_lowercase());
+    locale.is_some_and(|locale| locale.contains("utf-8") || locale.contains("utf8"))
+}
+
 /// Use of a screen of its own by the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AlternateScreen {

@@ -1,6 +1,8 @@
 //! Examines the machine around a home, for the doctor. Changes nothing.
 
 use holon_config::Settings;
+use holon_domain::AgentId;
+use holon_store::IndexState;
 use holon_workspace::Git;
 use std::path::Path;
 
@@ -28,6 +30,42 @@ pub fn check_database(settings: &Settings) -> DatabaseCheck {
         bytes: std::fs::metadata(&path).ok().map(|found| found.len()),
         findings,
     }
+}
+
+/// State of the memory indexes of a home's agents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct IndexCheck {
+    /// Number of indexes that are complete.
+    pub complete: usize,
+    /// Names of the agents whose index is not complete, each with the words of the reason.
+    pub problems: Vec<(String, String)>,
+}
+
+/// Looks at the memory index of every agent's home. Takes a moment for each hundred megabytes.
+#[must_use]
+pub fn check_indexes(settings: &Settings) -> IndexCheck {
+    let homes = std::fs::read_dir(settings.home.value.join("agents"));
+    let mut homes: Vec<_> = homes.into_iter().flatten().flatten().collect();
+    homes.sort_by_key(std::fs::DirEntry::file_name);
+    let mut check = IndexCheck::default();
+    for home in homes {
+        let Ok(name) = home.file_name().into_string() else {
+            continue;
+        };
+        if AgentId::parse_stored(&name).is_err() {
+            continue;
+        }
+        match holon_store::examine_index(&home.path()) {
+            Ok(IndexState::Absent) => {}
+            Ok(IndexState::Complete) => check.complete += 1,
+            Ok(IndexState::Unfinished) => {
+                let words = "its build goes on, or was interrupted";
+                check.problems.push((name, words.to_owned()));
+            }
+            Err(fault) => check.problems.push((name, fault.to_string())),
+        }
+    }
+    check
 }
 
 /// Returns the bytes that this user can still write to the file system of a directory, which may not exist yet. `None`

@@ -5,10 +5,12 @@
 //! a tool call with its request, groups reads and changes, replaces progress and leaves out repetitions. The command line
 //! and the console use it; delivery reads the same table.
 //!
-//! This crate owns words and order, not colours or columns: a surface renders items as it likes. All text of an item has
-//! its control characters made visible, so that no event steers a terminal.
+//! This crate owns words and order, not colours or columns: a surface renders items as it likes. The one exception is
+//! [`bars`], the chart of usage, which a terminal and the console draw alike at the width that they have. All text of an
+//! item has its control characters made visible, so that no event steers a terminal.
 
 mod activity;
+mod chart;
 mod describe;
 mod item;
 mod mode;
@@ -19,6 +21,7 @@ mod shell;
 pub mod text;
 mod visibility;
 
+pub use chart::{Bar, BarStyle, bars, cost_column};
 pub use item::{Detail, Item, ItemState, Presentation, Reference, Role};
 pub use mode::{DisplayMode, UnknownMode};
 pub use present::{Importance, present};

@@ -223,6 +223,24 @@ pub fn text_width(text: &str) -> usize {
     text.chars().map(char_width).sum()
 }
 
+/// Cuts a text so that it takes at most `columns` columns.
+#[must_use]
+pub fn cut_columns(text: &str, columns: usize) -> String {
+    let mut used = 0;
+    let fits = |c: &char| {
+        used += char_width(*c);
+        used <= columns
+    };
+    text.chars().take_while(fits).collect()
+}
+
+/// Adds spaces to a text until it takes `columns` columns.
+#[must_use]
+pub fn pad(text: &str, columns: usize) -> String {
+    let missing = columns.saturating_sub(text_width(text));
+    format!("{text}{:missing$}", "")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +283,14 @@ mod tests {
         ] {
             assert_eq!(text_width(text), columns, "{text}");
         }
+    }
+
+    #[test]
+    fn a_text_is_cut_and_padded_by_columns() {
+        assert_eq!(cut_columns("漢字仮名", 5), "漢字");
+        assert_eq!(cut_columns("ab", 0), "");
+        assert_eq!(pad("漢", 4), "漢  ");
+        assert_eq!(pad("long", 2), "long");
     }
 
     #[test]

@@ -103,7 +103,8 @@ pub use home::{Home, HomeError, HomeState};
 pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
 pub use ledger::Ledger;
 pub use memory_index::{
-    IndexFault, IndexHits, IndexOwner, IndexPosition, MemoryBatch, MemoryIndex, SourceChange,
+    IndexFault, IndexHits, IndexOwner, IndexPosition, IndexState, MemoryBatch, MemoryIndex,
+    SourceChange, examine_index,
 };
 pub use memory_reads::MemoryReads;
 pub use memory_rows::StoredProfile;

@@ -4,6 +4,7 @@
 //! store in bounded steps. `Reader::memory_batch` reads the next step from the store, [`MemoryIndex::apply`] writes it
 //! together with the position it leads to, so that a step is taken as a whole or not at all.
 
+mod examine;
 mod fault;
 #[cfg(test)]
 mod quality;
@@ -16,6 +17,7 @@ mod snippet;
 mod tests;
 mod text;
 
+pub use examine::{IndexState, examine_index};
 pub use fault::IndexFault;
 pub use search::IndexHits;
 

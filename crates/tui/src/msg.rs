@@ -1,6 +1,6 @@
 //! What comes in and what goes out: messages, commands, requests and replies. Nothing here does anything.
 
-use holon_api::{EventEnvelope, SkillsResponse};
+use holon_api::{BudgetsResponse, EventEnvelope, SkillsResponse, UsageResponse};
 use holon_client::Answer;
 use holon_client::view::{
     Agent, AgentListEntry, Brief, Explanation, ListedTask, Models, Prompt, TaskOutput, Timer,
@@ -115,6 +115,9 @@ pub enum Question {
     Models,
     Skills,
     DebugPrompt,
+    /// Usage of all agents, by each grouping.
+    Usage,
+    Budgets,
     Send {
         text: String,
     },
@@ -215,6 +218,8 @@ pub enum Reply {
     Models(Box<Answer<Models>>),
     Skills(Box<SkillsResponse>),
     DebugPrompt(Box<Answer<Prompt>>),
+    Usage(Vec<UsageResponse>),
+    Budgets(Box<BudgetsResponse>),
     /// A message is stored under this id.
     Sent {
         message_id: String,

@@ -9,6 +9,7 @@ pub(crate) use follow::{Added, Follow, Part};
 pub(crate) use page::{Act, Key, Page};
 
 use crate::draft::Draft;
+use holon_presentation::Bar;
 
 /// One entry of a list, or the text of a page without one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) detail: String,
     /// True if the detail is markdown.
     pub(crate) is_markdown: bool,
+    /// Rows of a chart above the detail. The view draws them, because their bars follow the width of the screen.
+    pub(crate) chart: Vec<Bar>,
 }
 
 /// Style of an entry.

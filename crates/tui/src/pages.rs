@@ -4,12 +4,14 @@ mod agent;
 mod choice;
 mod log;
 mod trigger;
+mod usage;
 mod work;
 
-pub(crate) use agent::{agents, status, workspaces};
+pub(crate) use agent::{CHILD, agents, status, workspaces};
 pub(crate) use choice::{efforts, models, skills};
 pub(crate) use log::{event_detail, events, help, prompt, transcript};
 pub(crate) use trigger::{revealed, triggers};
+pub(crate) use usage::{budgets, usage};
 pub(crate) use work::{WAIT, tasks, timers, work_item, work_items};
 
 use crate::overlay::{Entry, Tone};

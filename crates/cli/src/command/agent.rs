@@ -3,7 +3,7 @@
 use crate::args::{AgentCommand, ControlArg, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::target::Target;
 use crate::{path, render};
 use holon_api::{ControlAction, CreateAgentRequest};
@@ -104,12 +104,14 @@ async fn list(target: Target, archived: bool, output: &Output) -> Result<Exit, F
         let agents = host.check_answer(host.client().archived_agents().await)?;
         output.answer(&agents, |agents| match agents.as_slice() {
             [] => "no agent is archived".to_owned(),
-            agents => render::agents(agents),
+            agents => render::agents::list(agents, output::columns()),
         });
         return Ok(Exit::Done);
     }
     let agents = host.check_answer(host.client().agents().await)?;
-    output.answer(&agents, |agents| render::agents(agents));
+    output.answer(&agents, |agents| {
+        render::agents::list(agents, output::columns())
+    });
     Ok(Exit::Done)
 }
 

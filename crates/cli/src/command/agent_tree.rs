@@ -3,7 +3,8 @@
 
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{self, Output};
+use crate::render::agents::{AgentLine, lines_of};
 use crate::target::Target;
 use holon_client::view::{Agent, AgentListEntry, Child};
 use holon_client::{Answer, Client};
@@ -14,8 +15,7 @@ use serde_json::{Value, json};
 struct Node {
     name: String,
     parent: Option<String>,
-    /// What people read behind the name.
-    words: String,
+    line: AgentLine,
     /// Entry of the list as the host wrote it.
     value: Value,
     children: Vec<Child>,
@@ -43,7 +43,7 @@ pub(super) async fn tree(
     for root in &roots {
         draw(root, &nodes, 0, &mut lines);
     }
-    output.answer(&json!(value), |_| lines.join("\n"));
+    output.answer(&json!(value), |_| lines_of(&lines, output::columns()));
     Ok(Exit::Done)
 }
 
@@ -54,18 +54,18 @@ pub(super) async fn list_all(target: Target, output: &Output) -> Result<Exit, Fa
     let mut lines = Vec::new();
     let mut values = Vec::new();
     for node in &nodes {
-        lines.push(format!("{}  {}", node.name, node.words));
+        lines.push(node.line.clone());
         values.push(node.value.clone());
         for child in &node.children {
-            let shown = child_words(child);
-            lines.push(format!(
-                "{}  {shown}  child of {}",
-                child.identity.agent_id, node.name
-            ));
+            let line = AgentLine::of_child(child);
+            lines.push(AgentLine {
+                why: format!("child of {}: {}", node.name, line.why),
+                ..line
+            });
             values.push(child_value(child, &node.name));
         }
     }
-    output.answer(&json!(values), |_| lines.join("\n"));
+    output.answer(&json!(values), |_| lines_of(&lines, output::columns()));
     Ok(Exit::Done)
 }
 
@@ -96,7 +96,7 @@ fn node(entry: &Answer<AgentListEntry>, children: Vec<Child>) -> Node {
     Node {
         name: entry.identity.agent_id.clone(),
         parent: entry.identity.lineage_parent_agent_id.clone(),
-        words: format!("{}  {}", entry.status, entry.scheduling_posture.reason),
+        line: AgentLine::of_agent(entry),
         value: entry.raw().clone(),
         children,
     }
@@ -115,16 +115,10 @@ fn below<'a>(node: &'a Node, all: &'a [Node]) -> impl Iterator<Item = &'a Node> 
         .filter(|other| other.parent.as_ref() == Some(&node.name) && other.name != node.name)
 }
 
-fn draw(node: &Node, all: &[Node], depth: usize, lines: &mut Vec<String>) {
-    let indent = "  ".repeat(depth);
-    lines.push(format!("{indent}{}  {}", node.name, node.words));
-    for child in &node.children {
-        lines.push(format!(
-            "{indent}  {}  {}",
-            child.identity.agent_id,
-            child_words(child)
-        ));
-    }
+fn draw(node: &Node, all: &[Node], depth: usize, lines: &mut Vec<AgentLine>) {
+    lines.push(node.line.clone().indented(depth));
+    let children = node.children.iter();
+    lines.extend(children.map(|child| AgentLine::of_child(child).indented(depth + 1)));
     if depth < DEEPEST {
         for other in below(node, all) {
             draw(other, all, depth + 1, lines);
@@ -146,19 +140,6 @@ fn nested(node: &Node, all: &[Node], depth: usize) -> Value {
         fields.insert("children".to_owned(), json!(children));
     }
     value
-}
-
-fn child_words(child: &Child) -> String {
-    let reason = child
-        .blocked_reason
-        .as_ref()
-        .or(child.waiting_reason.as_ref());
-    let reason = reason
-        .map(|reason| format!(" ({reason})"))
-        .unwrap_or_default();
-    let task = &child.supervision_task_id;
-    let label = child.summary.as_deref().unwrap_or_default();
-    format!("{}{reason}  {task}  {label}", child.phase)
 }
 
 fn child_value(child: &Child, parent: &str) -> Value {

@@ -10,13 +10,15 @@ pub(crate) use view::{Examination, Finding, Level};
 use super::config::{Depth, examine_models};
 use super::daemon::inspect;
 use crate::exit::{Exit, Failure};
-use crate::host::suspended_pid;
+use crate::host::{client, suspended_pid};
 use crate::output::Output;
 use crate::{render, settings};
 use findings::{
-    MachineFacts, Terminal, database, host, machine, models, search_providers, settings_file,
+    HostModel, MachineFacts, Terminal, database, host, indexes, machine, models, search_providers,
+    settings_file,
 };
 use holon_config::{Color, Env, Flags, Settings, Token};
+use holon_daemon::lifecycle::ControlAnswer;
 use holon_daemon::{Home, checkup};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
@@ -39,13 +41,18 @@ pub(crate) async fn run(
     let home = settings.home.value.clone();
     let found = inspect(&home, PATIENCE).await;
     let (report, _) = examine_models(&settings, Depth::of(probe)).await?;
+    let asked = match found.control {
+        ControlAnswer::Answered => host_model(&home).await,
+        ControlAnswer::Silent | ControlAnswer::Unasked => None,
+    };
     let findings = [
         machine(&observe(&settings)),
         vec![settings_file(problem.as_ref())],
         host(&found, suspended_pid(found.owner.map(|owner| owner.pid))),
         vec![
             database(&checkup::check_database(&settings)),
-            models(&report),
+            indexes(&checkup::check_indexes(&settings)),
+            models(&report, asked.as_ref(), probe),
         ],
         search_providers(&settings.web.search.incomplete),
     ];
@@ -56,6 +63,21 @@ pub(crate) async fn run(
     } else {
         Exit::Failed
     })
+}
+
+/// Asks the host of a home for the model that its agents ask. `None` if it does not say.
+async fn host_model(home: &Path) -> Option<HostModel> {
+    let client = client(home);
+    let default_agent = client.root().await.ok()?.default_agent;
+    let agent = client.status(Some(&default_agent)).await.ok()?;
+    let models = client.models().await.ok()?;
+    let model = agent.model.runtime_default_model.clone();
+    let found = models
+        .model_availability
+        .iter()
+        .find(|found| Some(&found.model) == model.as_ref() && !found.available);
+    let problem = found.map(|found| found.unavailable_reason.clone().unwrap_or_default());
+    Some(HostModel { model, problem })
 }
 
 fn observe(settings: &Settings) -> MachineFacts {

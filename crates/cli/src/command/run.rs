@@ -1,6 +1,7 @@
 //! `holon run`: one request, one answer. Uses the host of the home if one is running, otherwise a temporary host in
 //! this process.
 
+use super::tail::to_record;
 use super::text;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
@@ -18,8 +19,11 @@ use holon_domain::AgentId;
 use holon_domain::run::RunOnceResponse;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::mpsc;
 
+/// Time between two changes of the line that says what the agent does.
+const SECOND: Duration = Duration::from_secs(1);
 /// Capacity of the queue of news from a host in this process.
 const NEWS: usize = 64;
 /// Code with which a host refuses a query that it does not know.
@@ -203,9 +207,9 @@ impl Live<'_> {
         }
         let watched = client.run_watched(request, |item| match item {
             StreamItem::Delta(delta) => self.show(|answer| answer.delta(&delta)),
-            StreamItem::Event(envelope) => self.show(|answer| answer.event(&envelope.event())),
+            StreamItem::Event(envelope) => self.show(|answer| answer.record(&to_record(&envelope))),
         });
-        match watched.await {
+        match self.count_seconds(watched).await {
             Err(error) if error.code() == Some(UNKNOWN_QUERY) => client.run(request).await,
             outcome => outcome,
         }
@@ -255,12 +259,33 @@ impl Live<'_> {
                 match news {
                     RunNews::Began(_) => {}
                     RunNews::Delta(delta) => self.show(|answer| answer.delta(&delta)),
-                    RunNews::Event(record) => self.show(|answer| answer.event(&record.event)),
+                    RunNews::Event(record) => self.show(|answer| answer.record(&record)),
                 }
             }
         };
-        let run = holon_daemon::run_local(settings, request, Some(news));
-        let (outcome, ()) = tokio::join!(run, show);
+        // The future of a whole host is large, and is moved with the ticks around it.
+        let run = Box::pin(holon_daemon::run_local(settings, request, Some(news)));
+        let (outcome, ()) = self.count_seconds(async { tokio::join!(run, show) }).await;
+        outcome
+    }
+
+    /// Shows on a terminal what the agent does, once a second while the run goes on.
+    async fn count_seconds<T>(&self, run: impl Future<Output = T>) -> T {
+        if !self.parts.waits {
+            return run.await;
+        }
+        let mut run = std::pin::pin!(run);
+        let mut ticks = tokio::time::interval(SECOND);
+        // The first tick is at once; a short run shows no line.
+        ticks.tick().await;
+        let outcome = loop {
+            tokio::select! {
+                biased;
+                outcome = &mut run => break outcome,
+                _ = ticks.tick() => self.show(LiveAnswer::tick),
+            }
+        };
+        self.show(LiveAnswer::end_activity);
         outcome
     }
 

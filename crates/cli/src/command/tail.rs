@@ -59,7 +59,7 @@ async fn open_stream(host: &Host, agent_id: &AgentId) -> Result<EventStream, Fai
 }
 
 /// Decodes an event for the reducer.
-fn to_record(envelope: &EventEnvelope) -> EventRecord {
+pub(super) fn to_record(envelope: &EventEnvelope) -> EventRecord {
     EventRecord {
         event_seq: envelope.event_seq,
         at: envelope.ts,

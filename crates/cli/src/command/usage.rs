@@ -3,7 +3,7 @@
 use crate::args::UsageArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::render;
 use crate::target::Target;
 use holon_client::UsageQuery;
@@ -20,7 +20,10 @@ pub(super) async fn run(target: Target, args: UsageArgs, output: &Output) -> Res
         all.rows.extend(page.rows);
         all.next = page.next;
     }
-    output.answer(&all, render::usage::list);
+    output.answer(&all, |all| match output::columns() {
+        Some(columns) => render::usage::chart(all, columns, output::bar_style()),
+        None => render::usage::list(all),
+    });
     Ok(Exit::Done)
 }
 

@@ -39,6 +39,8 @@ fn spell(shown: Vec<LiveOutput>) -> String {
         LiveOutput::Text(text) => text,
         LiveOutput::LineEnd => "\n".to_owned(),
         LiveOutput::Note(_) => "[note]".to_owned(),
+        LiveOutput::Activity(words) => format!("<{words}>"),
+        LiveOutput::NoActivity => "<>".to_owned(),
     });
     spelled.collect()
 }
@@ -150,4 +152,72 @@ fn without_a_terminal_on_standard_output_the_answer_comes_whole() {
     assert_eq!(live.delta(&delta(1, 7, 0, "Half")), []);
     assert_eq!(spell(live.event(&retry(1))), "[note]");
     assert_eq!(spell(live.finish("Whole.", true)), "Whole.\n");
+}
+
+fn record(event_seq: u64, kind: &str, payload: &serde_json::Value) -> EventRecord {
+    EventRecord {
+        event_seq,
+        at: holon_domain::Timestamp::from_millis(1_794_700_000_000),
+        event: event(kind, payload),
+        labels: None,
+    }
+}
+
+fn command(event_seq: u64) -> EventRecord {
+    let payload = serde_json::json!({
+        "tool_call_id": "c1", "surface": "ExecCommand", "cmd_preview": "cargo test",
+        "authority_class": "operator_instruction", "turn_index": 1, "run_id": "run_1",
+    });
+    record(event_seq, "process_execution_requested", &payload)
+}
+
+#[test]
+fn a_line_says_what_the_agent_does_and_is_gone_before_anything_else() {
+    let mut live = live();
+    assert_eq!(
+        spell(live.record(&command(1))),
+        "",
+        "the first second shows nothing"
+    );
+    assert_eq!(spell(live.tick()), "<1 s  Running: cargo test>");
+    assert_eq!(spell(live.tick()), "<2 s  Running: cargo test>");
+    assert_eq!(spell(live.delta(&delta(1, 7, 0, "Hel"))), "<>Hel");
+    assert_eq!(spell(live.tick()), "", "text is not interrupted");
+    assert_eq!(spell(live.delta(&delta(1, 7, 3, "lo.\n"))), "lo.\n");
+    assert_eq!(spell(live.tick()), "<4 s  Running: cargo test>");
+    assert_eq!(spell(live.finish("Hello.", true)), "<>");
+    assert_eq!(spell(live.end_activity()), "");
+}
+
+#[test]
+fn a_note_takes_the_place_of_the_line() {
+    let mut live = live();
+    live.tick();
+    let payload = serde_json::json!({
+        "turn_index": 1, "round": 1, "attempt": 1, "failure_kind": "server_error", "error": "it broke",
+        "backoff_ms": 2_000, "retry_at": "2026-11-14T23:46:40.123Z", "model_ref": "a/1",
+    });
+    let shown = spell(live.record(&record(1, "provider_retry_scheduled", &payload)));
+    assert!(shown.starts_with("<>[note]"), "{shown}");
+}
+
+#[test]
+fn a_pipe_gets_no_line() {
+    let mut live = LiveAnswer::new(LiveParts {
+        text: true,
+        waits: false,
+    });
+    live.record(&command(1));
+    assert_eq!(spell(live.tick()), "");
+    assert_eq!(spell(live.give_up()), "");
+}
+
+#[test]
+fn an_answer_that_goes_into_a_pipe_is_told_by_the_line() {
+    let mut live = LiveAnswer::new(LiveParts {
+        text: false,
+        waits: true,
+    });
+    live.delta(&delta(1, 7, 0, "Hello"));
+    assert_eq!(spell(live.tick()), "<1 s  Assistant progress: Hello>");
 }

@@ -12,7 +12,7 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
         format!("executes   in {}, cwd {}", view.execution_root, view.cwd),
         format!("policy     {}", view.execution_policy.backend),
     ];
-    lines.extend(super::instruction_lines(&view.loaded_agents_md));
+    lines.extend(super::status::instruction_lines(&view.loaded_agents_md));
     match &view.prompt {
         Some(shown) => lines.extend(parts(shown)),
         None => lines.push("prompt     none yet: no model has answered this agent".to_owned()),

@@ -191,6 +191,7 @@ mod tests {
             kind: "result".into(),
             created_at: "then".into(),
             text: "漢".repeat(20_000),
+            turn_index: 1,
             note: None,
             action_required: None,
         };

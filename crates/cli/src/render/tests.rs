@@ -1,7 +1,8 @@
 //! Rendering of responses of a host that is newer than this program.
 
+use super::status::{Circumstances, summary};
 use super::*;
-use holon_client::view::{Explanation, Prompt, WorkItem};
+use holon_client::view::{Agent, Explanation, Prompt, WorkItem};
 use holon_domain::AgentId;
 use serde_json::json;
 
@@ -17,7 +18,7 @@ fn a_word_of_a_newer_host_is_shown_as_it_is_spelled() {
         "active_workspace_entry": { "cwd": "/w" },
     }));
     assert_eq!(
-        agents(&[listed]),
+        agents::list(&[listed], None),
         "main  levitating     2 queued  it dreams"
     );
     let one: Answer<Brief> = answer(json!({
@@ -47,7 +48,7 @@ fn a_status_of_a_newer_host_is_shown_with_its_words() {
         "active_tasks": [{ "id": "task_1", "status": "circling", "created_at": "now", "summary": "orbit" }],
         "newest_seq": 9,
     }));
-    let shown = summary(&agent);
+    let shown = summary(&agent, &Circumstances::default());
     for part in [
         "agent      main (levitating)\nwhy        it dreams\n",
         "model      a/b (fleet_policy)\neffort     boundless\n",
@@ -223,4 +224,54 @@ fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
     assert!(full.ends_with(
         "--- policy (stable)\n# Who you are\n\nAn agent.\n\n--- current_input (turn_scoped)\nCurrent input:"
     ), "{full}");
+}
+
+#[test]
+fn a_status_says_what_needs_the_operator_and_how_far_its_budgets_are_used() {
+    let agent: Answer<Agent> = answer(json!({
+        "identity": { "agent_id": "main" },
+        "agent": {
+            "status": "awake_running", "pending": 0, "total_message_count": 1, "turn_index": 1,
+            "current_work_item_id": "work_1",
+        },
+        "scheduling_posture": { "posture": "active_turn", "reason": "suspended because a budget is reached" },
+        "execution": { "cwd": "/w" }, "newest_seq": 9,
+    }));
+    let budget = |scope: &str, key: &str| {
+        serde_json::from_value(json!({
+            "scope": scope, "key": key, "period": "total", "limit_tokens": 100, "spent_tokens": 90,
+            "spent_usd": "0.000000", "reserved_tokens": 0, "reserved_usd": "0.000000",
+            "set_at": "2026-11-15T00:00:00.000Z",
+        }))
+        .expect("a budget")
+    };
+    let around = Circumstances {
+        briefs: Some(vec![answer(json!({
+            "id": "b", "kind": "ack", "created_at": "then", "text": "It stops.", "turn_index": 1,
+            "action_required": { "code": "budget_reached", "next_step": "raise it" },
+        }))]),
+        budgets: vec![
+            budget("agent", "main"),
+            budget("agent", "other"),
+            budget("item", "work_1"),
+            budget("host", ""),
+        ],
+    };
+    let shown = summary(&agent, &around);
+    for part in [
+        "\nneeds you  raise it\n",
+        "\nbudget     agent main: 90 of 100 tokens used\n",
+        "\nbudget     item work_1: 90 of 100 tokens used\n",
+        "\nbudget     host: 90 of 100 tokens used",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!shown.contains("other"), "{shown}");
+    let calm = Circumstances {
+        briefs: Some(Vec::new()),
+        budgets: Vec::new(),
+    };
+    let shown = summary(&agent, &calm);
+    assert!(shown.contains("\nneeds you  nothing\n"), "{shown}");
+    assert!(!summary(&agent, &Circumstances::default()).contains("needs you"));
 }

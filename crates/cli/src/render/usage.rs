@@ -1,25 +1,57 @@
-//! Usage of models in words.
+//! Usage of models, in words and as a chart.
 
+use super::one_line;
+use crate::wrap;
 use holon_api::{UsageFigures, UsageResponse};
 use holon_domain::text;
 use holon_domain::usage::UsageGrouping;
+use holon_presentation::text::{pad, text_width};
+use holon_presentation::{Bar, BarStyle, bars, cost_column};
 
-/// Renders the rows, one line each, and their sum.
+const NOTHING: &str = "nothing was used";
+
+/// Renders the rows, one line each with the figures in a column, and their sum.
 pub(crate) fn list(usage: &UsageResponse) -> String {
     if usage.rows.is_empty() {
-        return "nothing was used".to_owned();
+        return NOTHING.to_owned();
     }
-    let key = |key: &str| match (usage.by, key) {
-        (UsageGrouping::Item, "") => "without a work item".to_owned(),
-        (UsageGrouping::Agent | UsageGrouping::Day | UsageGrouping::Model, _)
-        | (UsageGrouping::Item, _) => key.to_owned(),
-    };
-    let rows = usage
+    let rows = usage.rows.iter();
+    let rows = rows.map(|row| (key(usage.by, &row.key), figures(&row.figures)));
+    let total = ("total".to_owned(), figures(&usage.total));
+    let lines: Vec<(String, String)> = rows.chain([total]).collect();
+    let width = lines.iter().map(|(key, _)| text_width(key)).max();
+    let lines = lines
+        .iter()
+        .map(|(key, figures)| format!("{}  {figures}", pad(key, width.unwrap_or(0))));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Renders the rows as a chart for a terminal, with the sum in words below it.
+pub(crate) fn chart(usage: &UsageResponse, columns: usize, style: BarStyle) -> String {
+    if usage.rows.is_empty() {
+        return NOTHING.to_owned();
+    }
+    let rows: Vec<Bar> = usage
         .rows
         .iter()
-        .map(|row| format!("{}  {}", key(&row.key), figures(&row.figures)));
+        .map(|row| Bar {
+            label: key(usage.by, &row.key),
+            tokens: row.figures.total_tokens,
+            cost: cost_column(row.figures.known_cost_micro_usd, row.figures.unpriced_calls),
+        })
+        .collect();
+    let mut lines = bars(&rows, columns, style);
     let total = format!("total  {}", figures(&usage.total));
-    rows.chain([total]).collect::<Vec<_>>().join("\n")
+    lines.push(wrap::wrap(&total, columns));
+    lines.join("\n")
+}
+
+fn key(by: UsageGrouping, key: &str) -> String {
+    match (by, key) {
+        (UsageGrouping::Item, "") => "without a work item".to_owned(),
+        (UsageGrouping::Agent | UsageGrouping::Day | UsageGrouping::Model, _)
+        | (UsageGrouping::Item, _) => one_line(key),
+    }
 }
 
 /// Renders figures in one line.

@@ -76,7 +76,9 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
     for part in [
         "a budget is reached",
         "5000 tokens",
-        "holon budget set --agent main",
+        &format!("\nneeds you  {next_step}\n"),
+        "\nbudget     agent main: ",
+        " of 5000 tokens used\n",
     ] {
         assert!(status.answer().contains(part), "{part}: {status:?}");
     }
@@ -96,6 +98,11 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
     assert_eq!(raised.code, Some(0), "{raised:?}");
     follow_until(&world, |brief| settles(brief, &again["message_id"]));
     assert_eq!(briefs_that_ask(&world), 1);
+    let status = world.run(&["status"]);
+    assert!(
+        status.answer().contains("\nneeds you  nothing\n"),
+        "{status:?}"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }
 

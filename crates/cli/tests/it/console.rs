@@ -1,5 +1,7 @@
 //! The console, driven in a real terminal: tmux starts it, types into it and reads its screen.
 
+mod trouble;
+
 use crate::support::{until, world};
 use holon_testkit::World;
 use serde_json::json;
@@ -191,6 +193,8 @@ fn an_operator_works_in_the_console_over_a_restart_of_the_host() {
         ("/triggers", "── External triggers main"),
         ("/workspace", "── Workspaces main"),
         ("/model", "── Model of the agent main"),
+        ("/usage", "── Usage all agents"),
+        ("/budget", "── Budgets all agents"),
         ("/skills", "── Skills main"),
         ("/debug-prompt", "── Prompt of the last turn main"),
     ] {

@@ -30,7 +30,9 @@ fn a_home_that_does_not_exist_lacks_only_a_model_and_is_not_created() {
     let (level, words) = finding("models");
     assert_eq!(level, "error");
     assert!(words.contains("holon init"), "{words}");
-    for check in ["home", "settings", "lock", "socket", "database", "terminal"] {
+    for check in [
+        "home", "settings", "lock", "socket", "database", "memory", "terminal",
+    ] {
         assert_eq!(finding(check).0, "ok", "{check}: {}", finding(check).1);
     }
     assert!(!world.home().exists());
@@ -49,6 +51,42 @@ fn a_home_with_a_running_host_is_healthy() {
     }
     assert!(finding("socket").1.contains("the host answers"));
     assert_eq!(code, Some(0));
+}
+
+#[test]
+fn the_model_of_a_running_host_counts_and_not_that_of_the_settings() {
+    let world = world();
+    let model = hello(&world);
+    let served = world.serve(&["--model", &model]);
+    let (code, finding) = examine(&world);
+    let (level, words) = finding("models");
+    assert_eq!(level, "ok", "{words}");
+    assert!(words.contains(&format!("the host ask {model}")), "{words}");
+    assert_eq!(code, Some(0));
+    assert_eq!(served.terminate().0, Some(0));
+    assert_eq!(examine(&world).1("models").0, "error");
+}
+
+#[test]
+fn a_memory_index_that_is_not_complete_is_named_with_the_command_that_rebuilds_it() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let ran = world.run(&["run", "hi", "--agent", "main"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let rebuilt = world.run(&["memory", "rebuild", "--agent", "main"]);
+    assert_eq!(rebuilt.code, Some(0), "{rebuilt:?}");
+    let (level, words) = examine(&world).1("memory");
+    assert_eq!(level, "ok", "{words}");
+    assert!(words.contains("complete, of 1 agent"), "{words}");
+    assert_eq!(served.terminate().0, Some(0));
+    let marker = world.home().join("agents/main/.holon/indexes/memory.dirty");
+    std::fs::write(marker, "").unwrap();
+    let (level, words) = examine(&world).1("memory");
+    assert_eq!(level, "warning", "{words}");
+    assert!(
+        words.ends_with("holon memory rebuild --agent main"),
+        "{words}"
+    );
 }
 
 #[test]

@@ -12,6 +12,9 @@ use std::process::{Child, Command};
 /// Clears the screen in two ways, changes the writing direction in three, and deletes.
 const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
 
+/// Goes to the beginning of a line and clears it, before a line of progress. The only sequence that is ours.
+const REPLACE: &str = "\r\u{1b}[K";
+
 /// Says if the terminal is the program's standard input too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keyboard {
@@ -97,11 +100,19 @@ impl Terminal {
     /// Ends the program, which does not end by itself, and returns everything that the terminal received.
     pub(crate) fn kill(mut self) -> String {
         self.child.kill().unwrap();
-        self.finish()
+        self.finish_raw()
+    }
+
+    /// Waits for the end of the program and returns what the terminal received, without lines that were replaced.
+    pub(crate) fn finish(self) -> String {
+        let seen = self.finish_raw();
+        let kept = |line: &str| line.rsplit(REPLACE).next().unwrap_or_default().to_owned();
+        let lines: Vec<String> = seen.split('\n').map(kept).collect();
+        lines.join("\n")
     }
 
     /// Waits for the end of the program and returns everything that the terminal received.
-    pub(crate) fn finish(mut self) -> String {
+    fn finish_raw(mut self) -> String {
         while self.read() {}
         self.child.wait().unwrap();
         let seen = String::from_utf8(self.seen).unwrap();
@@ -146,6 +157,71 @@ fn words_from_outside_never_steer_a_terminal() {
     let tail = on_a_terminal(&world, &["tail"]);
     assert!(tail.contains("a␛[2Jb\u{fffd}2Jc\u{fffd}d"), "{tail:?}");
     assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn agents_are_a_table_on_a_terminal_and_lines_in_a_pipe() {
+    let world = world();
+    let model = world.model("hello", &json!([{ "text": "Hello there." }]));
+    let served = world.serve(&["--model", &model]);
+    for name in ["scout", "a-reviewer-of-everything-that-is-ever-written"] {
+        assert_eq!(world.run(&["agent", "create", name]).code, Some(0));
+    }
+    for args in [
+        &["agent", "list"] as &[&str],
+        &["agent", "list", "--all"],
+        &["agent", "tree"],
+    ] {
+        for columns in [40, 80, 200] {
+            let shown = Terminal::start_sized(&world, args, columns).finish();
+            let width = usize::from(columns);
+            let too_wide = shown.lines().find(|line| line.chars().count() > width);
+            assert_eq!(too_wide, None, "{shown}");
+            assert!(shown.starts_with("NAME  "), "{shown}");
+            // A cut name has a mark of three bytes in one column.
+            let columns_of =
+                |line: &str, word| line.find(word).map(|at| line[..at].chars().count());
+            let header = columns_of(shown.lines().next().unwrap(), "STATE");
+            let states = shown.lines().skip(1).map(|line| columns_of(line, "asleep"));
+            assert!(states.clone().all(|at| at == header), "{shown}");
+            assert_eq!(states.count(), 3, "{shown}");
+            let has_model = shown.contains("MODEL") && shown.contains("scripted/");
+            assert_eq!(has_model, columns >= 80, "{shown}");
+        }
+        let piped = world.run(args);
+        assert!(!piped.answer().contains("NAME"), "{piped:?}");
+        assert!(
+            piped
+                .answer()
+                .contains("a-reviewer-of-everything-that-is-ever-written  asleep"),
+            "{piped:?}"
+        );
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_run_says_on_a_terminal_what_it_does_and_a_pipe_gets_nothing_of_it() {
+    let world = world();
+    for place in ["host", "here"] {
+        let meeting = world.meeting(place);
+        let call = json!({ "tool": "ExecCommand", "input": { "cmd": meeting.shell() } });
+        let script = json!([{ "calls": [call] }, { "text": "It is done." }]);
+        let model = world.model(place, &script);
+        let served = (place == "host").then(|| world.serve(&["--model", &model]));
+        let mut terminal = Terminal::start(&world, &["run", "hi", "--model", &model]);
+        meeting.wait();
+        terminal.wait_for(" s  Running: ");
+        meeting.let_go();
+        let shown = terminal.finish_raw();
+        let (before, after) = shown.rsplit_once(REPLACE).unwrap();
+        assert!(before.contains(REPLACE), "the line is replaced: {shown:?}");
+        assert!(after.contains("It is done."), "the line is gone: {shown:?}");
+        assert!(!steers(&shown.replace(REPLACE, "")), "{shown:?}");
+        if let Some(served) = served {
+            assert_eq!(served.terminate().0, Some(0));
+        }
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! `holon usage` in the real program.
 
 use crate::support::{hello, world};
+use crate::terminal::Terminal;
 
 #[test]
 fn usage_is_listed_by_agent_day_and_model_and_an_unknown_price_is_said_to_be_unknown() {
@@ -49,5 +50,37 @@ fn usage_is_listed_by_agent_day_and_model_and_an_unknown_price_is_said_to_be_unk
     assert_eq!(bad.code, Some(1), "{bad:?}");
     let two = world.run(&["usage", "--day", "--item"]);
     assert_eq!(two.code, Some(2), "{two:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_terminal_gets_a_chart_that_fits_and_a_pipe_gets_words() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    for agent in ["main", "main", "other-agent-with-a-long-name"] {
+        let run = world.run(&["run", "hi", "--agent", agent, "--create-agent"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+    }
+    for columns in [40, 80, 200] {
+        let shown = Terminal::start_sized(&world, &["usage"], columns).finish();
+        let width = usize::from(columns);
+        let too_wide = shown.lines().find(|line| line.chars().count() > width);
+        assert_eq!(too_wide, None, "{shown}");
+        let rows: Vec<&str> = shown.lines().take(2).collect();
+        // The world has no locale, so that the bars are plain.
+        assert!(rows.iter().all(|row| row.contains('#')), "{shown}");
+        assert!(rows.iter().all(|row| row.ends_with("unknown")), "{shown}");
+        assert!(shown.contains("total  "), "{shown}");
+    }
+    let piped = world.run(&["usage"]);
+    assert!(!piped.stdout.contains('#'), "{piped:?}");
+    assert_eq!(piped.stdout.lines().count(), 3, "{piped:?}");
+    assert!(
+        piped
+            .stdout
+            .lines()
+            .all(|line| line.contains("cost unknown")),
+        "{piped:?}"
+    );
     assert_eq!(served.terminate().0, Some(0));
 }

@@ -297,6 +297,30 @@ fn colour_needs_a_terminal_that_shows_it_and_a_user_who_wants_it() {
 }
 
 #[test]
+fn the_first_locale_that_is_set_says_if_a_terminal_shows_utf_8() {
+    let is_utf8 = |variables: &'static [(&str, &str)]| {
+        let lookup = move |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.into())
+        };
+        holon_config::has_utf8_locale(&Env::from_lookup(lookup, None))
+    };
+    assert!(is_utf8(&[("LANG", "de_DE.UTF-8")]));
+    assert!(is_utf8(&[
+        ("LC_ALL", ""),
+        ("LC_CTYPE", "C.utf8"),
+        ("LANG", "C")
+    ]));
+    for variables in [
+        &[] as &[_],
+        &[("LANG", "C")],
+        &[("LC_ALL", "POSIX"), ("LANG", "en_GB.UTF-8")],
+    ] {
+        assert!(!is_utf8(variables), "{variables:?}");
+    }
+}
+
+#[test]
 fn a_list_of_models_with_one_that_is_none_is_refused() {
     let said = refused(
         &[("HOLON_MODEL_FALLBACKS", "a/b,gpt")],

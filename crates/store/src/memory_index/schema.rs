@@ -67,6 +67,13 @@ impl Files {
         Ok(Some(Self { dir }))
     }
 
+    /// Names the files in an agent's home without a look at it.
+    pub(super) fn named_in(agent_home: &Path) -> Self {
+        Self {
+            dir: agent_home.join(".holon").join("indexes"),
+        }
+    }
+
     fn index(&self) -> PathBuf {
         self.dir.join(FILE)
     }
@@ -77,6 +84,15 @@ impl Files {
 
     /// Opens the index if a sound one is there.
     pub(super) fn open(&self) -> Result<Option<Connection>, IndexFault> {
+        self.open_for(OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+
+    /// Opens the index for a look, if a sound one is there.
+    pub(super) fn open_to_read(&self) -> Result<Option<Connection>, IndexFault> {
+        self.open_for(OpenFlags::SQLITE_OPEN_READ_ONLY)
+    }
+
+    fn open_for(&self, access: OpenFlags) -> Result<Option<Connection>, IndexFault> {
         let path = self.index();
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -86,7 +102,7 @@ impl Files {
             }
             Ok(_) => {}
         }
-        let conn = connect(&path, OpenFlags::empty())?;
+        let conn = connect(&path, access)?;
         check(&conn)?;
         Ok(Some(conn))
     }
@@ -98,7 +114,7 @@ impl Files {
         let mut options = OpenOptions::new();
         let made = options.write(true).create_new(true).mode(0o600).open(&path);
         made.map_err(|error| IndexFault::of_file(&path, &error))?;
-        let conn = connect(&path, OpenFlags::empty())?;
+        let conn = connect(&path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
         let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
         tracing::trace!(mode, "made a memory index");
         let tables = TABLES.join("; ");
@@ -153,11 +169,9 @@ impl Files {
     }
 }
 
-fn connect(path: &Path, more: OpenFlags) -> Result<Connection, IndexFault> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let conn = Connection::open_with_flags(path, flags | more)?;
+fn connect(path: &Path, access: OpenFlags) -> Result<Connection, IndexFault> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let conn = Connection::open_with_flags(path, access | flags)?;
     set_up(&conn)?;
     Ok(conn)
 }

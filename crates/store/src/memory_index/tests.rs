@@ -1,7 +1,7 @@
 //! The index as a whole: files that are not what they should be, steps from the store, scopes and hostile queries.
 
 use super::quality::{document, owner, put};
-use super::{IndexFault, IndexOwner, IndexPosition, MemoryIndex};
+use super::{IndexFault, IndexOwner, IndexPosition, IndexState, MemoryIndex, examine_index};
 use crate::db::Db;
 use crate::samples::{Scribe, id, work_item};
 use holon_domain::brief::BriefText;
@@ -64,6 +64,36 @@ fn an_index_is_kept_and_a_home_that_is_not_there_is_not_made() {
     filled(dir.path());
     assert_eq!(ask(&mut open(dir.path()), "lease"), ["brief:brief_1"]);
     assert!(!dir.path().join(".holon/indexes/memory.dirty").exists());
+}
+
+#[test]
+fn a_look_at_an_index_tells_its_state_and_makes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(examine_index(dir.path()), Ok(IndexState::Absent));
+    assert!(!dir.path().join(".holon").exists());
+    filled(dir.path());
+    assert_eq!(examine_index(dir.path()), Ok(IndexState::Complete));
+    let marker = dir.path().join(".holon/indexes/memory.dirty");
+    fs::write(&marker, "").unwrap();
+    assert_eq!(examine_index(dir.path()), Ok(IndexState::Unfinished));
+    fs::remove_file(&marker).unwrap();
+    for suffix in ["-wal", "-shm"] {
+        let beside = format!(".holon/indexes/memory.sqlite3{suffix}");
+        drop(fs::remove_file(dir.path().join(beside)));
+    }
+    fs::write(file(dir.path()), "x".repeat(8_192)).unwrap();
+    let fault = examine_index(dir.path());
+    assert!(
+        matches!(fault, Err(IndexFault::Unsound { .. })),
+        "{fault:?}"
+    );
+    fs::remove_file(file(dir.path())).unwrap();
+    symlink("elsewhere", file(dir.path())).unwrap();
+    let fault = examine_index(dir.path());
+    assert!(
+        matches!(fault, Err(IndexFault::Unsound { .. })),
+        "{fault:?}"
+    );
 }
 
 #[test]

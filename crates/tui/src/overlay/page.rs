@@ -16,6 +16,8 @@ pub(crate) enum Page {
     Triggers,
     Workspace,
     Models,
+    Usage,
+    Budgets,
     /// Choice of the reasoning effort for a model.
     Effort {
         model: String,
@@ -99,6 +101,8 @@ impl Page {
             Self::Triggers => "External triggers".to_owned(),
             Self::Workspace => "Workspaces".to_owned(),
             Self::Models => "Model of the agent".to_owned(),
+            Self::Usage => "Usage".to_owned(),
+            Self::Budgets => "Budgets".to_owned(),
             Self::Effort { model } => format!("Reasoning effort of {model}"),
             Self::Skills => "Skills".to_owned(),
             Self::DebugPrompt => "Prompt of the last turn".to_owned(),
@@ -118,6 +122,8 @@ impl Page {
             Self::Triggers => Some(Question::Triggers),
             Self::Workspace => Some(Question::Status),
             Self::Models => Some(Question::Models),
+            Self::Usage => Some(Question::Usage),
+            Self::Budgets => Some(Question::Budgets),
             Self::Skills => Some(Question::Skills),
             Self::DebugPrompt => Some(Question::DebugPrompt),
         }
@@ -125,7 +131,10 @@ impl Page {
 
     /// Returns true if the page is about one agent.
     pub(crate) const fn is_of_agent(&self) -> bool {
-        !matches!(self, Self::Help | Self::Agents)
+        !matches!(
+            self,
+            Self::Help | Self::Agents | Self::Usage | Self::Budgets
+        )
     }
 
     /// Returns true if the page is a text without a list.
@@ -144,7 +153,9 @@ impl Page {
     pub(crate) const fn keys(&self) -> &'static [Key] {
         match self {
             Self::Help | Self::Events => const { &[] },
-            Self::Status | Self::Transcript | Self::DebugPrompt => const { &[RELOAD] },
+            Self::Status | Self::Transcript | Self::DebugPrompt | Self::Usage | Self::Budgets => {
+                const { &[RELOAD] }
+            }
             Self::Agents => {
                 const {
                     &[

@@ -1,20 +1,32 @@
-//! Agents, the status of one, and its workspaces.
+//! Agents with their private children, the status of one, and its workspaces.
 
 use super::{Facts, nothing, page, plain, word};
 use crate::overlay::{Entry, Tone};
 use holon_client::Answer;
-use holon_client::view::{Agent, AgentListEntry, Explanation};
-use holon_domain::AgentId;
-use serde_json::Value;
+use holon_client::view::{Agent, AgentListEntry, Child, Explanation};
 
-/// Lists agents, children under their parents.
-pub(crate) fn agents(list: &[Answer<AgentListEntry>], current: &AgentId) -> Vec<Entry> {
+/// Before the id of a private child's task in the id of its entry. No route knows the child by its name: the task of its
+/// parent stands for it.
+pub(crate) const CHILD: &str = "child of task ";
+
+/// Lists agents, children under their parents. Private children are in no list of the host, but in the status of their
+/// parent, which the console has of the agent that it shows.
+pub(crate) fn agents(
+    list: &[Answer<AgentListEntry>],
+    current: &str,
+    private: &[Child],
+) -> Vec<Entry> {
+    let tree = Tree {
+        list,
+        current,
+        private,
+    };
     let mut entries = Vec::new();
     let is_listed = |id: &str| list.iter().any(|agent| agent.identity.agent_id == id);
     for agent in list {
         let parent = parent_of(agent);
         if parent.is_empty() || !is_listed(parent) {
-            add_with_children(list, agent, current, 0, &mut entries);
+            tree.add(agent, 0, &mut entries);
         }
     }
     if entries.is_empty() {
@@ -27,28 +39,70 @@ fn parent_of(agent: &Answer<AgentListEntry>) -> &str {
     word(agent.raw(), "/identity/lineage_parent_agent_id")
 }
 
-fn add_with_children(
-    list: &[Answer<AgentListEntry>],
-    agent: &Answer<AgentListEntry>,
-    current: &AgentId,
-    depth: usize,
-    entries: &mut Vec<Entry>,
-) {
-    // An agent is its own ancestor in no reply of a sound host.
-    if depth > 8 || entries.len() > list.len() {
-        return;
-    }
-    entries.push(agent_entry(agent, current, depth));
-    let id = &agent.identity.agent_id;
-    for child in list.iter().filter(|child| parent_of(child) == id) {
-        add_with_children(list, child, current, depth + 1, entries);
+/// The agents of a list, and the private children of the agent that is shown.
+#[derive(Debug, Clone, Copy)]
+struct Tree<'a> {
+    list: &'a [Answer<AgentListEntry>],
+    current: &'a str,
+    private: &'a [Child],
+}
+
+impl Tree<'_> {
+    fn add(self, agent: &Answer<AgentListEntry>, depth: usize, entries: &mut Vec<Entry>) {
+        // An agent is its own ancestor in no reply of a sound host.
+        if depth > 8 || entries.len() > self.list.len() + self.private.len() {
+            return;
+        }
+        let id = &agent.identity.agent_id;
+        entries.push(agent_entry(agent, self.current, depth));
+        if id == self.current {
+            let children = self.private.iter();
+            entries.extend(children.map(|child| child_entry(child, id, depth + 1)));
+        }
+        let children = self.list.iter().filter(|child| parent_of(child) == id);
+        for child in children {
+            self.add(child, depth + 1, entries);
+        }
     }
 }
 
-fn agent_entry(agent: &Answer<AgentListEntry>, current: &AgentId, depth: usize) -> Entry {
+fn child_entry(child: &Child, parent: &str, depth: usize) -> Entry {
+    let id = &child.identity.agent_id;
+    let reason = child
+        .blocked_reason
+        .as_ref()
+        .or(child.waiting_reason.as_ref());
+    let work = child.work_summary.as_ref().or(child.summary.as_ref());
+    let work = work.map_or("", String::as_str);
+    let mut facts = Facts::default();
+    facts.add("agent", id);
+    facts.add("state", plain(&child.status));
+    facts.add("phase", plain(&child.phase));
+    facts.add_some("why", reason.map(|reason| plain(reason)));
+    facts.add("works on", work);
+    facts.add("child of", parent);
+    facts.add("visibility", "private");
+    facts.add("task", &child.supervision_task_id);
+    Entry {
+        id: format!("{CHILD}{}", child.supervision_task_id),
+        label: format!(
+            "  {}{id}  private, {}  {work}",
+            "  ".repeat(depth),
+            plain(&child.phase)
+        ),
+        tone: match child.blocked_reason {
+            Some(_) => Tone::Bad,
+            None => Tone::Plain,
+        },
+        detail: facts.text(),
+        ..Entry::default()
+    }
+}
+
+fn agent_entry(agent: &Answer<AgentListEntry>, current: &str, depth: usize) -> Entry {
     let raw = agent.raw();
     let id = &agent.identity.agent_id;
-    let mark = if id == current.as_str() { "▸" } else { " " };
+    let mark = if id == current { "▸" } else { " " };
     let mut facts = Facts::default();
     facts.add("agent", id);
     facts.add("state", plain(&agent.status));
@@ -83,7 +137,7 @@ fn agent_entry(agent: &Answer<AgentListEntry>, current: &AgentId, depth: usize) 
         ),
         tone: tone_of(&agent.scheduling_posture.posture),
         detail: facts.text(),
-        is_markdown: false,
+        ..Entry::default()
     }
 }
 
@@ -171,20 +225,10 @@ fn agent_facts(agent: &Answer<Agent>, facts: &mut Facts) {
             total.input_tokens, total.output_tokens
         ),
     );
-    budget_facts(raw, facts);
     facts.add("turns", agent.agent.turn_index.to_string());
     facts.add("timers", agent.work.active_timer_count.to_string());
     facts.add_some("note", agent.lifecycle.operator_hint.as_deref());
     facts.add_some("next", agent.lifecycle.resume_cli_hint.as_deref());
-}
-
-/// Shows budgets, of whatever kind the host reports.
-fn budget_facts(raw: &Value, facts: &mut Facts) {
-    for name in ["budget", "tree_budget", "budgets"] {
-        if let Some(budget) = raw.get(name).filter(|budget| !budget.is_null()) {
-            facts.add("budget", budget.to_string());
-        }
-    }
 }
 
 /// Lists the workspaces that an agent may use.
@@ -210,7 +254,7 @@ pub(crate) fn workspaces(agent: &Answer<Agent>) -> Vec<Entry> {
                 label: format!("{} {path}", if is_active { "▸" } else { " " }),
                 tone: if is_active { Tone::Good } else { Tone::Plain },
                 detail: facts.text(),
-                is_markdown: false,
+                ..Entry::default()
             }
         })
         .collect();

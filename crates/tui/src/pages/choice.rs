@@ -36,7 +36,7 @@ pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entr
                 (false, false) => Tone::Faint,
             },
             detail: facts.text(),
-            is_markdown: false,
+            ..Entry::default()
         }
     }));
     entries
@@ -80,7 +80,7 @@ pub(crate) fn skills(listed: &SkillsResponse) -> Vec<Entry> {
                     Tone::Plain
                 },
                 detail: facts.text(),
-                is_markdown: false,
+                ..Entry::default()
             }
         })
         .collect();

@@ -28,7 +28,7 @@ pub(crate) fn events<'a>(newest_first: impl Iterator<Item = &'a EventEnvelope>) 
             tone: Tone::Plain,
             // The payload is laid out when it is selected.
             detail: String::new(),
-            is_markdown: false,
+            ..Entry::default()
         })
         .collect();
     if entries.is_empty() {

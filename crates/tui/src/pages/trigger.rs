@@ -43,7 +43,7 @@ fn entry(trigger: &Trigger) -> Entry {
             _ => Tone::Faint,
         },
         detail: facts.text(),
-        is_markdown: false,
+        ..Entry::default()
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn tasks(list: &[Answer<ListedTask>]) -> Vec<Entry> {
                 _ => Tone::Faint,
             },
             detail: facts.text(),
-            is_markdown: false,
+            ..Entry::default()
         }
     };
     list.iter().map(entry).collect()
@@ -69,6 +69,7 @@ pub(crate) fn work_item(item: &WorkItem) -> Entry {
         },
         detail: work_item_detail(item),
         is_markdown: true,
+        ..Entry::default()
     }
 }
 
@@ -144,7 +145,7 @@ fn timer_entry(timer: &Timer) -> Entry {
         label: format!("timer  {rhythm}  next {next}  {what}"),
         tone: Tone::Plain,
         detail: facts.text(),
-        is_markdown: false,
+        ..Entry::default()
     }
 }
 
@@ -161,6 +162,6 @@ fn wait_entry(wait: &Wait) -> Entry {
         label: format!("wait   {}: {}", plain(&wait.kind), wait.waiting_for),
         tone: Tone::Plain,
         detail: facts.text(),
-        is_markdown: false,
+        ..Entry::default()
     }
 }

@@ -9,10 +9,11 @@ use holon_api::{
     SetModelRequest, TaskInputRequest, UninstallSkillRequest, UseWorkspaceRequest, WakeRequest,
 };
 use holon_client::view::TaskStop;
-use holon_client::{Client, Error, EventsQuery, TaskOutputQuery};
+use holon_client::{Client, Error, EventsQuery, TaskOutputQuery, UsageQuery};
 use holon_domain::guidance::{InstallMode, SkillSource};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::{EVENT_PAGE_MAX, LIST_PAGE_MAX};
+use holon_domain::usage::UsageGrouping;
 use holon_domain::workspace::UseMode;
 use holon_domain::{AgentId, TaskId, TimerId, WaitId, WorkItemId};
 
@@ -33,6 +34,8 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::Older { .. }
         | Question::Models
         | Question::Skills
+        | Question::Usage
+        | Question::Budgets
         | Question::DebugPrompt) => read(client, &agent, question).await,
         question @ (Question::Tasks
         | Question::TaskOutput { .. }
@@ -74,8 +77,28 @@ async fn read(client: &Client, agent: &AgentId, question: Question) -> Result<Re
         Question::Older { before_seq } => older(client, agent, before_seq).await?,
         Question::Models => Reply::Models(Box::new(client.models().await?)),
         Question::Skills => Reply::Skills(Box::new(client.skills(agent).await?)),
+        Question::Usage => usage(client).await?,
+        Question::Budgets => Reply::Budgets(Box::new(client.budgets().await?)),
         _ => Reply::DebugPrompt(Box::new(client.debug_prompt(agent, None).await?)),
     })
+}
+
+/// Reads the first rows of each grouping.
+async fn usage(client: &Client) -> Result<Reply, Error> {
+    let mut answers = Vec::new();
+    for by in [
+        UsageGrouping::Agent,
+        UsageGrouping::Item,
+        UsageGrouping::Day,
+        UsageGrouping::Model,
+    ] {
+        let query = UsageQuery {
+            by,
+            ..UsageQuery::default()
+        };
+        answers.push(client.usage(&query).await?);
+    }
+    Ok(Reply::Usage(answers))
 }
 
 async fn older(client: &Client, agent: &AgentId, before_seq: u64) -> Result<Reply, Error> {

@@ -1,12 +1,12 @@
 //! Keys of overlays.
 
-use super::submit::{act, act_on, switch_to};
+use super::submit::{act, act_on, open_at, switch_to};
 use super::{ask, follow, load_page, open_page};
 use crate::draft::Draft;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Question};
 use crate::overlay::{Act, Ask, Key, Overlay, Page};
-use crate::pages::WAIT;
+use crate::pages::{CHILD, WAIT};
 use crate::view::{detail_height, detail_page};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -118,7 +118,10 @@ fn press_key(model: &mut Model, pressed: char) -> Vec<Command> {
         let subject = top
             .selected_entry()
             .map_or(String::new(), |entry| entry.id.clone());
-        let subject = subject.trim_start_matches(WAIT).to_owned();
+        let subject = subject
+            .trim_start_matches(WAIT)
+            .trim_start_matches(CHILD)
+            .to_owned();
         model.say(format!("{pressed} once more: {} {subject}", key.label));
         return Vec::new();
     }
@@ -187,7 +190,27 @@ fn choose_effort(model: &mut Model, page: &Page, effort: &str) -> Vec<Command> {
     )
 }
 
+/// Does something to a private child, through the task that stands for it.
+fn perform_on_child(model: &mut Model, chosen: Act, task: &str) -> Vec<Command> {
+    match chosen {
+        Act::SwitchAgent => open_at(model, Page::Tasks, task),
+        Act::StopAgent => act(
+            model,
+            Question::StopTask {
+                task: task.to_owned(),
+            },
+        ),
+        _ => {
+            model.complain("a private child starts and ends with its task".to_owned());
+            Vec::new()
+        }
+    }
+}
+
 fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
+    if let Some(task) = id.strip_prefix(CHILD) {
+        return perform_on_child(model, chosen, task);
+    }
     match chosen {
         Act::SwitchAgent => switch_to(model, &id),
         Act::StartAgent => act_on(model, &id, Question::StartAgent),

@@ -144,7 +144,10 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
     model.known.learn(reply);
     let agent = model.status.as_deref();
     let entries: Vec<Entry> = match reply {
-        Reply::Agents(list) => pages::agents(list, &model.agent),
+        Reply::Agents(list) => {
+            let private = agent.map_or(&[] as &[_], |agent| &agent.active_children);
+            pages::agents(list, model.agent.as_str(), private)
+        }
         Reply::Explained(explained) => pages::status(explained, agent),
         Reply::Transcript(entries) => {
             learn_messages(model, entries);
@@ -156,6 +159,8 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         Reply::Triggers(list) => pages::triggers(list),
         Reply::Models(models) => pages::models(models, agent),
         Reply::Skills(listed) => pages::skills(listed),
+        Reply::Usage(answers) => pages::usage(answers),
+        Reply::Budgets(all) => pages::budgets(all),
         Reply::DebugPrompt(prompt) => pages::prompt(prompt),
         Reply::Status(agent) => pages::workspaces(agent),
         Reply::Briefs(_)

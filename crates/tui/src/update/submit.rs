@@ -89,7 +89,7 @@ pub(super) fn switch_to(model: &mut Model, id: &str) -> Vec<Command> {
 }
 
 /// Opens a list at one of its entries. The output of a task is followed at once.
-fn open_at(model: &mut Model, page: Page, id: &str) -> Vec<Command> {
+pub(super) fn open_at(model: &mut Model, page: Page, id: &str) -> Vec<Command> {
     let is_task = page == Page::Tasks;
     let mut commands = open_page(model, page);
     if let Some(top) = model.overlay() {
@@ -117,6 +117,8 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
         Slash::Triggers => open_page(model, Page::Triggers),
         Slash::Workspace => open_page(model, Page::Workspace),
         Slash::Models => open_page(model, Page::Models),
+        Slash::Usage => open_page(model, Page::Usage),
+        Slash::Budgets => open_page(model, Page::Budgets),
         Slash::Skills => open_page(model, Page::Skills),
         Slash::DebugPrompt => open_page(model, Page::DebugPrompt),
         Slash::SwitchAgent(id) => switch_to(model, &id),

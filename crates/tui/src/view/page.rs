@@ -7,6 +7,7 @@ use crate::pages::event_detail;
 use crate::text::{clean, clean_line, columns};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::{fit, wrap};
+use holon_presentation::{BarStyle, bars};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -147,6 +148,9 @@ fn title(model: &Model, overlay: &Overlay, width: usize) -> Line<'static> {
         Load::Ready if overlay.page.filters() && !overlay.filter.is_empty() => {
             format!("filter: {}", clean_line(&overlay.filter))
         }
+        Load::Ready if matches!(overlay.page, Page::Usage | Page::Budgets) => {
+            "all agents".to_owned()
+        }
         Load::Ready => clean_line(model.agent.as_str()),
     };
     let style = match overlay.load {
@@ -226,7 +230,10 @@ fn detail(model: &Model, overlay: &Overlay, width: usize) -> Vec<Line<'static>> 
     if entry.is_markdown {
         return markdown::render(&entry.detail, theme, width);
     }
-    plain(&entry.detail, theme, width)
+    let chart = bars(&entry.chart, width, BarStyle::Blocks).into_iter();
+    let mut lines: Vec<Line<'static>> = chart.map(Line::from).collect();
+    lines.extend(plain(&entry.detail, theme, width));
+    lines
 }
 
 fn selected_event(model: &Model, entry: &Entry) -> String {

@@ -154,6 +154,77 @@ fn prompt(words: &str) -> Reply {
     }))))
 }
 
+fn usage(words: &str) -> Reply {
+    let figures = |tokens: u64, cost: u64, unpriced: u64| {
+        json!({
+            "calls": 3, "input_tokens": tokens, "cache_read_tokens": 1_000, "cache_write_tokens": 0,
+            "output_tokens": 200, "total_tokens": tokens + 200, "estimated_calls": 1, "estimated_tokens": 50,
+            "cost": "0.100000", "known_cost_micro_usd": cost, "unpriced_calls": unpriced,
+        })
+    };
+    let row = |key: &str, tokens: u64, cost: u64, unpriced: u64| {
+        let mut row = figures(tokens, cost, unpriced);
+        row["key"] = key.into();
+        row
+    };
+    let answer = |by: &str, rows: Vec<Value>| {
+        let answer = json!({
+            "by": by, "rows": rows, "total": figures(182_000, 1_204_000, 1), "time_zone": words,
+        });
+        serde_json::from_value(answer).unwrap()
+    };
+    let by_agent = vec![
+        row("main", 120_000, 1_000_000, 0),
+        row(words, 60_000, 204_000, 1),
+        row("夜間ビルド", 12, 0, 1),
+    ];
+    Reply::Usage(vec![
+        answer("agent", by_agent),
+        answer("item", vec![row("", 60_000, 100_000, 0)]),
+        answer("day", vec![row("2026-11-16", 182_000, 1_204_000, 1)]),
+        answer("model", Vec::new()),
+    ])
+}
+
+fn budgets(words: &str) -> Reply {
+    let all = json!({
+        "budgets": [
+            {
+                "scope": "agent", "key": "main", "period": "day", "limit_tokens": 200_000, "spent_tokens": 120_200,
+                "spent_usd": "1.000000", "reserved_tokens": 900, "reserved_usd": "0.010000",
+                "set_at": "2026-11-16T10:00:00.000Z",
+            },
+            {
+                "scope": "host", "key": "", "period": "total", "limit_usd": "1.000000", "spent_tokens": 182_000,
+                "spent_usd": "1.204000", "reserved_tokens": 0, "reserved_usd": "0.000000",
+                "set_at": "2026-11-16T10:00:00.000Z",
+            },
+            {
+                "scope": words, "key": words, "period": "total", "limit_usd": "1.000000", "spent_tokens": 1,
+                "spent_usd": "unknown", "reserved_tokens": 0, "reserved_usd": "unknown",
+                "set_at": "2026-11-16T10:00:00.000Z",
+            },
+        ],
+        "time_zone": words, "agent_day_tokens": 500_000,
+    });
+    Reply::Budgets(Box::new(serde_json::from_value(all).unwrap()))
+}
+
+/// A console whose agent has private children.
+fn with_children(columns: u16, rows: u16, words: &str) -> Model {
+    let mut model = busy(columns, rows);
+    let child = |id: &str, blocked: Option<&str>| {
+        json!({
+            "identity": {"agent_id": id}, "status": "awake_running", "supervision_task_id": format!("task_{id}"),
+            "summary": words, "phase": "running", "blocked_reason": blocked, "work_summary": words,
+        })
+    };
+    let mut agent = agent_json("waiting_for_task", words);
+    agent["active_children"] = json!([child("c1", None), child("c2", Some(words))]);
+    model.status = Some(Box::new(read(agent)));
+    model
+}
+
 /// Every page that asks the host, with these words in each of its texts.
 fn pages(words: &str) -> Vec<(&'static str, Question, Reply)> {
     vec![
@@ -168,6 +239,8 @@ fn pages(words: &str) -> Vec<(&'static str, Question, Reply)> {
         ("/model", Question::Models, models(words)),
         ("/debug-prompt", Question::DebugPrompt, prompt(words)),
         ("/workspace", Question::Status, status("idle", words)),
+        ("/usage", Question::Usage, usage(words)),
+        ("/budget", Question::Budgets, budgets(words)),
     ]
 }
 
@@ -246,6 +319,46 @@ fn each_overlay() {
             screen(&model)
         );
     }
+}
+
+#[test]
+fn the_chart_of_usage_follows_the_width_of_the_screen() {
+    let mut model = busy(80, 24);
+    open(&mut model, "/usage", &Question::Usage, usage("UTC"));
+    for (columns, rows) in [(40, 20), (200, 60)] {
+        update(&mut model, Msg::Resize { columns, rows });
+        insta::assert_snapshot!(format!("usage_{columns}x{rows}"), screen(&model));
+    }
+    press(&mut model, KeyCode::Down);
+    assert!(
+        screen(&model).contains("without a work item"),
+        "{}",
+        screen(&model)
+    );
+}
+
+#[test]
+fn private_children_stand_under_their_parent() {
+    for (columns, rows) in [(80, 24), (40, 20)] {
+        let mut model = with_children(columns, rows, "mends the build");
+        open(
+            &mut model,
+            "/agents",
+            &Question::Agents,
+            listed_agents("words"),
+        );
+        press(&mut model, KeyCode::Down);
+        insta::assert_snapshot!(format!("children_{columns}x{rows}"), screen(&model));
+    }
+    let mut model = with_children(120, 40, STEERING);
+    open(
+        &mut model,
+        "/agents",
+        &Question::Agents,
+        listed_agents(STEERING),
+    );
+    press(&mut model, KeyCode::Down);
+    check_safe(&model);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::view::Finding;
 use crate::exit::Failure;
 use holon_config::{DoctorReport, IncompleteProvider};
 use holon_daemon::HomeState;
-use holon_daemon::checkup::DatabaseCheck;
+use holon_daemon::checkup::{DatabaseCheck, IndexCheck};
 use holon_daemon::lifecycle::{ControlAnswer, Found, SocketFound};
 use std::path::PathBuf;
 
@@ -254,8 +254,65 @@ pub(super) fn database(check: &DatabaseCheck) -> Finding {
     )
 }
 
-/// Judges the models that agents ask.
-pub(super) fn models(report: &DoctorReport) -> Finding {
+/// Judges the memory indexes. An index is derived, so that none is an error: the host builds it anew.
+pub(super) fn indexes(check: &IndexCheck) -> Finding {
+    let Some((first, _)) = check.problems.first() else {
+        let words = match check.complete {
+            0 => "no memory index yet; the host builds one when an agent searches".to_owned(),
+            complete => format!(
+                "complete, of {}",
+                holon_domain::text::pluralize(complete as u64, "agent")
+            ),
+        };
+        return Finding::ok("memory", words);
+    };
+    let more = check.problems.len().saturating_sub(NAMED);
+    let problems = check.problems.iter().take(NAMED);
+    let mut words: Vec<String> = problems
+        .map(|(agent, problem)| format!("{agent}: {problem}"))
+        .collect();
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    Finding::warning(
+        "memory",
+        words.join("; "),
+        format!("with a running host: holon memory rebuild --agent {first}"),
+    )
+}
+
+/// What a running host says about the model that its agents ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct HostModel {
+    /// Absent if the host has no default model.
+    pub(super) model: Option<String>,
+    /// The words of the reason for which the model cannot be asked.
+    pub(super) problem: Option<String>,
+}
+
+/// Judges the models that agents ask. A running host may have other settings than the file, and its word counts. A model
+/// that was probed and did not answer is a problem in any case.
+pub(super) fn models(report: &DoctorReport, host: Option<&HostModel>, probed: bool) -> Finding {
+    let failed_probe = probed && !report.can_work;
+    match host {
+        Some(host) if !failed_probe => host_models(host, report),
+        Some(_) | None => file_models(report),
+    }
+}
+
+fn host_models(host: &HostModel, report: &DoctorReport) -> Finding {
+    match (&host.model, &host.problem) {
+        (Some(model), None) => Finding::ok("models", format!("agents of the host ask {model}")),
+        (Some(model), Some(problem)) => Finding::error(
+            "models",
+            format!("agents of the host cannot ask {model}: {problem}"),
+            "holon config doctor names the step for each provider",
+        ),
+        (None, _) => Finding::error("models", "the host has no model", &report.next_step),
+    }
+}
+
+fn file_models(report: &DoctorReport) -> Finding {
     let words = match &report.default_model {
         Some(model) => format!("agents ask {model}"),
         None => "no model is set".to_owned(),

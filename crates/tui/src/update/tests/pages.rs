@@ -249,6 +249,8 @@ fn every_page_opens_and_asks_for_its_content() {
         ("/model", Some(Q::Models)),
         ("/skills", Some(Q::Skills)),
         ("/debug-prompt", Some(Q::DebugPrompt)),
+        ("/usage", Some(Q::Usage)),
+        ("/budget", Some(Q::Budgets)),
     ] {
         let commands = enter(&mut model, command);
         assert_eq!(
@@ -260,6 +262,50 @@ fn every_page_opens_and_asks_for_its_content() {
         press(&mut model, KeyCode::Esc);
         assert!(model.overlays.is_empty(), "{command}");
     }
+}
+
+#[test]
+fn a_private_child_is_followed_and_stopped_through_its_task() {
+    let mut model = with_history(80, 24, Vec::new());
+    let mut status = agent_json("waiting_for_task", "a child works");
+    status["active_children"] = json!([{
+        "identity": {"agent_id": "child_1"}, "status": "awake_running", "supervision_task_id": "task_1",
+        "summary": "read the log", "phase": "running",
+    }]);
+    model.status = Some(Box::new(Answer::new(status).unwrap()));
+    let main = json!({
+        "identity": {"agent_id": "main"}, "status": "asleep", "pending": 0,
+        "scheduling_posture": {"posture": "waiting_for_task", "reason": "a child works"},
+    });
+    let commands = enter(&mut model, "/agents");
+    let list = Reply::Agents(vec![Answer::new(main).unwrap()]);
+    reply(&mut model, &commands, &Q::Agents, list);
+    assert!(
+        screen(&model).contains("child_1  private, running"),
+        "{}",
+        screen(&model)
+    );
+    press(&mut model, KeyCode::Down);
+    assert!(
+        press(&mut model, KeyCode::Char('s')).is_empty(),
+        "it has no start of its own"
+    );
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+    assert!(
+        screen(&model).contains("x once more: stop task_1"),
+        "{}",
+        screen(&model)
+    );
+    let stop = Q::StopTask {
+        task: "task_1".to_owned(),
+    };
+    assert_eq!(questions(&press(&mut model, KeyCode::Char('x'))), [&stop]);
+    let followed = press(&mut model, KeyCode::Enter);
+    assert_eq!(
+        model.overlays.last().map(|top| &top.page),
+        Some(&Page::Tasks)
+    );
+    assert!(questions(&followed).contains(&&Q::Tasks), "{followed:?}");
 }
 
 #[test]

@@ -126,6 +126,32 @@ fn damage_of_the_database_is_named_up_to_a_bound() {
 }
 
 #[test]
+fn an_index_that_is_not_complete_is_a_warning_with_the_name_of_its_agent() {
+    let check = |complete: usize, problems: usize| IndexCheck {
+        complete,
+        problems: (0..problems)
+            .map(|number| (format!("agent-{number}"), "is torn".to_owned()))
+            .collect(),
+    };
+    assert_eq!(level_of(&indexes(&check(0, 0))), OK);
+    let sound = indexes(&check(2, 0));
+    assert_eq!(level_of(&sound), OK);
+    assert!(sound.message.contains("2 agents"), "{}", sound.message);
+    let torn = indexes(&check(2, 7));
+    assert_eq!(level_of(&torn), WARNING);
+    assert!(
+        torn.message.ends_with("agent-4: is torn; and 2 more"),
+        "{}",
+        torn.message
+    );
+    let next = torn.next_step.expect("a step");
+    assert!(
+        next.ends_with("holon memory rebuild --agent agent-0"),
+        "{next}"
+    );
+}
+
+#[test]
 fn a_search_provider_that_lacks_a_key_is_a_warning() {
     assert!(search_providers(&[]).is_empty());
     let incomplete = IncompleteProvider {
