@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 /// Keywords that a relaxed schema leaves out. Each tool checks the bounds itself and names them in its error; the
 /// descriptions state the bounds and defaults that a model needs.
-const BOUNDS: [&str; 7] = [
+const BOUNDS: [&str; 8] = [
     "default",
     "maxItems",
     "maxLength",
@@ -19,6 +19,7 @@ const BOUNDS: [&str; 7] = [
     "minItems",
     "minLength",
     "minimum",
+    "pattern",
 ];
 
 /// Strictness with which a provider holds a model to a schema.

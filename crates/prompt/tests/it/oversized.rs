@@ -245,7 +245,7 @@ fn the_policy_has_a_short_form_when_a_frame_is_rebuilt() {
     let first = scene.built();
     let mut later = scene.input();
     later.work = Work::Kept(first.work.as_deref());
-    later.budget_tokens = 1_800;
+    later.budget_tokens = 1_600;
     let rebuilt = rebuild(&later, kept(&first));
     let is_short = |cut: &BlockCut| cut.source == BlockSource::Policy && cut.to < cut.from;
     assert!(rebuilt.cuts.iter().any(is_short), "{:?}", rebuilt.cuts);

@@ -18,7 +18,7 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description:
-            "Show your status, queue, waits, timers, model, tokens and workspace; not as a ritual."
+            "Show your status, queue, waits, timers, model, tokens, workspace; not as a ritual."
                 .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -40,8 +40,8 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Paths from the execution root. `/dev/null` left adds, right deletes; `diff --git`, `rename from`, `rename
-    /// to` rename it.
+    /// Paths from the execution root. /dev/null left adds, right deletes; diff --git with rename from and rename to
+    /// renames.
     #[schemars(length(min = 1))]
     patch: String,
 }
@@ -50,8 +50,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change files by a unified diff, all or none. Context and removed lines must match; line numbers \
-                      are hints."
+        description: "Change files by a unified diff, all or none. Context and removed lines must match; line \
+                      numbers are hints."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -21,9 +21,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give up an active wait, so that its item may run unless blocked. A new WaitFor replaces it \
-                      anyway."
-            .into(),
+        description: "Give up a wait, so that its item may run unless blocked. A new WaitFor replaces it anyway.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -13,7 +13,7 @@ pub(crate) const NAME: &str = "CreateExternalTrigger";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// enqueue_message queues the content as a message, if an operator allowed it.
+    /// enqueue_message: the content comes as a message, if an operator allowed it.
     delivery_mode: Mode,
 }
 

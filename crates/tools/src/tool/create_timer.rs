@@ -41,7 +41,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     every_ms: Option<u64>,
-    /// First time of every_ms, like at.
+    /// Of every_ms, like at.
     #[serde(default)]
     #[schemars(with = "String")]
     first: Option<String>,
@@ -53,7 +53,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
-    /// Times while stopped: once (default) for all, all up to a bound, or skip.
+    /// Times while stopped: once (default) for all, or all up to a bound.
     #[serde(default)]
     #[schemars(with = "MissedArg")]
     missed: Option<MissedArg>,
@@ -66,8 +66,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Get the summary as a message later. Give exactly one of after_ms, at, every_ms, cron. To pause, \
-                      use WaitFor."
+        description: "Get the summary as a message later: exactly one of after_ms, at, every_ms, cron. To pause, use \
+                      WaitFor."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -18,14 +18,14 @@ pub const NAME: &str = "CreateWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The aim in one or two sentences, not the way.
+    /// The aim in a sentence or two, not the way.
     #[schemars(length(min = 1))]
     objective: String,
-    /// Default draft; needs_input: from outside.
+    #[schemars(description = "Default draft.")]
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    /// Markdown; becomes the file.
+    #[schemars(description = "Markdown.")]
     #[serde(default)]
     #[schemars(with = "String")]
     plan: Option<String>,
@@ -37,9 +37,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make an item: objective, plan file and checklist that outlive turns. Not for what you can \
-                      answer now."
-            .into(),
+        description: "Make a work item: objective, plan file, checklist.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -19,7 +19,7 @@ struct Args {
     #[schemars(description = "Complete in itself.")]
     #[schemars(length(min = 1))]
     text: String,
-    /// next (default) or interject: after this turn; normal: in line; background: if nothing else waits.
+    /// next (default), interject: after this turn; background: if nothing else waits.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]
     priority: Option<PriorityArg>,
@@ -52,8 +52,8 @@ impl From<PriorityArg> for Priority {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Queue a follow-up for yourself, with this turn's authority: work that must not be lost and does \
-                      not belong here; not to keep busy."
+        description: "Queue a follow-up for yourself, with this turn's authority: work that must not be lost and \
+                      does not belong here; not to keep busy."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

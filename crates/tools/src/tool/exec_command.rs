@@ -27,33 +27,32 @@ pub const NAME: &str = "ExecCommand";
 struct Args {
     #[schemars(length(min = 1))]
     cmd: String,
-    /// From cwd, inside the execution root.
+    #[schemars(description = "From cwd.")]
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
-    #[schemars(description = "Rarely needed.")]
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
     #[serde(default)]
     #[schemars(with = "bool")]
     tty: Option<bool>,
-    /// For TaskInput; default tty. Else input is empty, on a tty endless.
+    /// For TaskInput; default tty, where input else never ends.
     #[serde(default)]
     #[schemars(with = "bool")]
     accepts_input: Option<bool>,
-    /// Default 10000, at most 600000; 0: task at once.
+    /// Default 10000, max 600000; 0: task at once.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = YIELD_MAX_MS))]
     yield_time_ms: Option<u64>,
-    /// Default 8000, at most 64000.
+    /// Default 8000, max 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
-    /// If an equal command runs as a task: reuse_running (default) names it.
+    /// reuse_running (default) names an equal running task instead.
     #[serde(default)]
     #[schemars(with = "DuplicateArg")]
     duplicate_policy: Option<DuplicateArg>,
@@ -81,9 +80,9 @@ impl From<DuplicateArg> for DuplicatePolicy {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run a shell command; judge it by exit status and output. Beyond yield_time_ms it goes on as a \
-                      task, whose end reaches you as a message, in any turn: do not poll. Processes it leaves end with \
-                      it: run servers in the foreground with a small yield_time_ms."
+        description: "Run a shell command; judge it by exit status and output. After yield_time_ms it is a task, \
+                      whose end reaches you as a message in any turn: do not poll. What it leaves behind is killed: \
+                      run servers in the foreground with a small yield_time_ms."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -33,7 +33,7 @@ struct Args {
     /// 1 to 12, as in ExecCommand.
     #[schemars(with = "Vec<Item>", length(min = 1, max = BATCH_COMMANDS))]
     items: Vec<Value>,
-    /// Skip the rest after a failure, such as a non-zero status.
+    /// Also at a non-zero status.
     #[serde(default)]
     #[schemars(with = "bool")]
     stop_on_error: Option<bool>,
@@ -58,7 +58,7 @@ struct Item {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// The batch shows at most twice the largest.
+    #[schemars(description = "Batch: twice the largest.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -68,9 +68,7 @@ struct Item {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run short commands in order, all results at once: the cheap way to look around. None becomes \
-                      a task or takes input."
-            .into(),
+        description: "Run short commands in order: the cheap way to look around. None becomes a task or takes input.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
     }

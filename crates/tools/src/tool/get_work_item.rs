@@ -26,8 +26,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read an open or completed item: state, blocker, path and beginning of the plan file, report."
-            .into(),
+        description: "Read an open or completed item: state, blocker, plan file's path and beginning, report.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

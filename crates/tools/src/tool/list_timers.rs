@@ -15,7 +15,6 @@ pub const NAME: &str = "ListTimers";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "Default 20.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,

@@ -30,11 +30,10 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// queued: open, without focus, not blocked; blocked: by blocker or wait.
+    /// queued: without focus, not blocked; blocked: also by a wait.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,
-    #[schemars(description = "Default 20.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
@@ -50,8 +49,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description:
-            "List your items, last changed first. Those that matter now are in your prompt.".into(),
+        description: "List your items, last changed first. Your prompt has those that matter now."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -18,10 +18,8 @@ const MOST: u64 = MEMORY_CONTENT_CHARS_MAX as u64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Copied from a result of MemorySearch.
     #[schemars(length(min = 1))]
     source_ref: String,
-    #[schemars(description = "Default 12000.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = LEAST, max = MOST))]
     max_chars: Option<u64>,

@@ -19,14 +19,12 @@ const MOST: u64 = MEMORY_RESULTS_MAX as u64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Words, names, paths or ids, in any language. No operators.
+    /// Words, names, paths or ids; no operators.
     #[schemars(length(min = 1))]
     query: String,
-    #[schemars(description = "Default 10.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = LEAST, max = MOST))]
     limit: Option<u64>,
-    /// Also records of other workspaces.
     #[serde(default)]
     include_all_workspaces: bool,
 }
@@ -35,8 +33,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Search your memory: memory/self.md, memory/operator.md, workspace profiles, briefs, episodes, work \
-             items. Not project files. Read a result with MemoryGet."
+        description: "Search your memory files, workspace profiles, briefs, episodes and work items; not project \
+                      files."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

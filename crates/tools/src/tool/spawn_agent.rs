@@ -38,7 +38,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     initial_message: Option<String>,
-    /// private_child (default) works for you; public_named for itself.
+    /// private_child (default) works for you, public_named for itself.
     #[serde(default)]
     #[schemars(with = "PresetArg")]
     preset: Option<PresetArg>,
@@ -50,7 +50,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     template: Option<String>,
-    /// inherit (default) yours, or a git worktree.
+    /// Yours (default) or a git worktree.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     workspace_mode: Option<ModeArg>,
@@ -60,9 +60,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make an agent for separable work. A private child is a task: its report is the task's result, \
-                      TaskInput writes to it, TaskStop ends it."
-            .into(),
+        description: "Make an agent for separable work. A private child is a task, its report the task's result.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::AgentCreation,
     }

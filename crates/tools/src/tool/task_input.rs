@@ -22,9 +22,8 @@ pub const NAME: &str = "TaskInput";
 struct Args {
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Sent as it is: end lines yourself; at most 65536 bytes. On a tty "\u0003" is Ctrl-C, "\u0004" Ctrl-D.
+    /// Sent as is: end lines yourself; max 65536 bytes. On a tty \u0003 is Ctrl-C, \u0004 Ctrl-D.
     input: String,
-    /// End the input after this.
     #[serde(default)]
     #[schemars(with = "bool")]
     close_input: Option<bool>,

@@ -27,7 +27,7 @@ pub const NAME: &str = "TaskOutput";
 struct Args {
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Default true, with offsets or tail_lines false.
+    /// Default true, but false with offsets or tail_lines.
     #[serde(default)]
     #[schemars(with = "bool")]
     block: Option<bool>,
@@ -35,7 +35,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,
-    /// In output or a tty's transcript.
+    #[schemars(description = "Of output or a tty.")]
     #[serde(default)]
     #[schemars(with = "u64")]
     after_byte: Option<u64>,
@@ -55,8 +55,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read a task's status and output, by default after its end. To follow it, give the offsets of the \
-                      last answer: shows what is new."
+        description: "Read a task's status and output, by default after its end. The offsets of the last answer show \
+                      what is new."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -13,8 +13,8 @@ pub(crate) const NAME: &str = "TaskStop";
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Ask a task and all its processes to end; they are killed after seconds, or at once on a second \
-                      call. Does not wait."
+        description: "End a task and all its processes: killed after seconds, or at once on a second call. Does not \
+                      wait."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

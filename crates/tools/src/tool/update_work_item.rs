@@ -23,7 +23,6 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     objective: Option<String>,
-    #[schemars(description = "needs_input: it rests.")]
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
@@ -31,10 +30,10 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,
-    /// Why nothing can be done; the item rests. null or "" clears.
+    /// Why nothing can be done; "" clears.
     #[serde(default)]
     blocked_by: Option<String>,
-    /// Ms until a reminder of blocked_by; default one hour.
+    /// Ms to a reminder of blocked_by; default one hour.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
@@ -44,7 +43,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change an open item; edit its plan in the file.".into(),
+        description: "Change an open work item.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

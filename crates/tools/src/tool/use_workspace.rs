@@ -40,11 +40,11 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// direct (default); isolated: a git worktree, to spare the user's checkout.
+    /// Default direct; isolated: a git worktree, to spare the user's checkout.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
-    /// Below the execution root.
+    #[schemars(description = "In the execution root.")]
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
@@ -57,8 +57,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run later commands and patches elsewhere. Give exactly one of path and workspace_id. Leaving \
-                      removes nothing."
+        description: "Run later commands and patches elsewhere: exactly one of path, workspace_id. Leaving removes \
+                      nothing."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -16,8 +16,8 @@ use serde_json::{Map, Value};
 
 pub(crate) const NAME: &str = "WaitFor";
 
-const FORMS: &str = "each entry of wake_on is \"operator\", {\"task\": \"task_..\"}, {\"external\": \"github\"}, \
-                     {\"time\": \"2026-03-01T09:00:00Z\"} or {\"after_ms\": 60000}";
+const FORMS: &str = "each entry of wake_on is \"operator\", \"external\", \"external:github\", \"task_..\", \
+                     \"2026-03-01T09:00:00Z\" or \"after_ms:60000\"";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -25,68 +25,41 @@ struct Args {
     /// What you wait for and will do then.
     #[schemars(length(min = 1))]
     reason: String,
+    /// operator, external (any) or external:SOURCE, a task id (its end), after_ms:N, RFC 3339 with offset.
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
     #[schemars(description = "Default the current.")]
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
-    /// Such as a pull request number.
+    #[schemars(description = "Such as a PR number.")]
     #[serde(default)]
     #[schemars(with = "String")]
     external_ref: Option<String>,
-    /// Ms until you look anyway, if the event could be missed.
+    /// Ms until you look anyway, if the event may be missed.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
 }
 
-// Only for the schema: entries are parsed one by one, so that an error names the entry.
-/// Any operator message, any outside event, or exactly one of task (its end), external (source), time and after_ms.
-#[derive(JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-#[expect(dead_code, reason = "describes the schema and is never made")]
-enum WakeArg {
-    Named(NamedArg),
-    On(OnArg),
-}
-
-#[derive(JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-#[expect(dead_code, reason = "describes the schema and is never made")]
-enum NamedArg {
-    Operator,
-    External,
-}
-
+// Only for the schema: entries are parsed one by one, so that an error names the entry. A string takes far fewer tokens
+// than an object for each kind; objects of one member, which were published before, are still understood.
 #[derive(JsonSchema)]
 #[schemars(inline)]
 #[expect(dead_code, reason = "describes the schema and is never made")]
-struct OnArg {
-    #[serde(default)]
-    #[schemars(with = "String")]
-    task: Option<String>,
-    #[serde(default)]
-    #[schemars(with = "String")]
-    external: Option<String>,
-    /// RFC 3339 with offset.
-    #[serde(default)]
-    #[schemars(with = "String")]
-    time: Option<String>,
-    #[serde(default)]
-    #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
-    after_ms: Option<u64>,
-}
+struct WakeArg(
+    #[schemars(regex(
+        pattern = r"^(operator|external(:.+)?|task_.+|after_ms:[1-9][0-9]*|[0-9]{4}-.+)$"
+    ))]
+    String,
+);
 
 /// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End the turn with open work until the first of wake_on. Survives restarts; only its item \
-                      rests. Call it alone."
-            .into(),
+        description: "End the turn with open work until the first of wake_on. Survives restarts; only its item rests. Call it \
+                      alone.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }
@@ -137,19 +110,38 @@ fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeCondition>
 
 fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeCondition, ToolError> {
     match entry {
-        Value::String(word) => match word.trim() {
-            "operator" => Ok(WakeCondition::Operator),
-            "external" => Ok(WakeCondition::External { source: None }),
-            task if task.starts_with("task_") => Ok(WakeCondition::Task {
-                task_id: TaskId::from_stored(task),
-            }),
-            other => Err(wrong(subject, &format!("{:?} is not known", shown(other)))),
-        },
+        Value::String(word) => spelled(subject, word.trim()),
         Value::Object(members) => object(subject, members),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
             let problem = format!("{} is not known", shown(&entry.to_string()));
             Err(wrong(subject, &problem))
         }
+    }
+}
+
+fn spelled(subject: Subject<'_>, word: &str) -> Result<WakeCondition, ToolError> {
+    match (word, word.split_once(':')) {
+        ("operator", _) => Ok(WakeCondition::Operator),
+        ("external", _) => Ok(WakeCondition::External { source: None }),
+        (task, _) if task.starts_with("task_") => Ok(WakeCondition::Task {
+            task_id: TaskId::from_stored(task),
+        }),
+        (_, Some(("external", source))) => Ok(WakeCondition::External {
+            source: name(subject, "wake_on", Some(source))?,
+        }),
+        (_, Some(("after_ms", millis))) => {
+            let millis = millis
+                .trim()
+                .parse::<u64>()
+                .map_or_else(|_| Value::from(millis), Value::from);
+            let delay_ms = span_of(subject, "wake_on", &millis)?;
+            Ok(WakeCondition::After { delay_ms })
+        }
+        (time, _) if time.starts_with(|first: char| first.is_ascii_digit()) => {
+            let at = moment(subject, "wake_on", time)?;
+            Ok(WakeCondition::Time { at })
+        }
+        (other, _) => Err(wrong(subject, &format!("{:?} is not known", shown(other)))),
     }
 }
 

@@ -29,10 +29,8 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "http or https; public hosts.")]
     #[schemars(length(min = 1, max = WEB_URL_BYTES))]
     url: String,
-    #[schemars(description = "Default 20000.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_chars: Option<u64>,
@@ -46,7 +44,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read a web page, text or JSON from the internet.".into(),
+        description: "Read a page, text or JSON from a public http or https URL.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Web,
     }

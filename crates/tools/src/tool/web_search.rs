@@ -21,14 +21,12 @@ const PROVIDER_BYTES: usize = 64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "Words to look for.")]
     #[schemars(length(min = 1, max = WEB_QUERY_BYTES))]
     query: String,
-    #[schemars(description = "Default 5.")]
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_results: Option<u64>,
-    #[schemars(description = "A configured one; default: all.")]
+    #[schemars(description = "Default: all configured.")]
     #[serde(default)]
     #[schemars(with = "String")]
     provider: Option<String>,
@@ -38,7 +36,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Search the web for pages; WebFetch reads one.".into(),
+        description: "Search the web for pages.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Web,
     }

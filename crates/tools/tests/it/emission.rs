@@ -39,7 +39,9 @@ fn every_schema_is_a_json_schema() {
 /// Returns true for an argument whose name says what it is, or that is described in another place.
 fn speaks_for_itself(tool: &str, argument: &str) -> bool {
     match (tool, argument) {
-        ("ExecCommand", "cmd" | "shell" | "tty") | ("UpdateWorkItem", "objective") => true,
+        ("ExecCommand", "cmd" | "shell" | "login" | "tty") | ("UpdateWorkItem", "objective") => {
+            true
+        }
         // The tool says that its message holds the summary.
         ("CreateTimer", "after_ms" | "every_ms" | "summary") | (_, "include_todo_list") => true,
         ("CreateWorkItem", "todo_list") | ("Sleep", "reason") | ("NotifyOperator", "message") => {
@@ -50,8 +52,13 @@ fn speaks_for_itself(tool: &str, argument: &str) -> bool {
         ("TaskOutput", "max_output_tokens") => true,
         // As for ExecCommand.
         ("ExecCommandBatch", "cmd" | "workdir" | "shell" | "login") => true,
-        // Its entries are described.
-        ("WaitFor", "wake_on") => true,
+        // Each tool says in its error what the number may be.
+        (_, "limit" | "max_chars" | "max_results") => true,
+        // The tool names the kinds of URL, and what MemorySearch finds.
+        ("WebFetch", "url") | ("WebSearch", "query") | ("MemoryGet", "source_ref") => true,
+        ("MemorySearch", "include_all_workspaces") | ("TaskInput", "close_input") => true,
+        // The policy says when an item is ready and when it needs input.
+        ("UpdateWorkItem", "plan_status") => true,
         (_, _) => argument.ends_with("_id"),
     }
 }

@@ -131,10 +131,10 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"query": "rust async", "max_results": 3, "provider": "mine"}),
         ],
         "WaitFor" => vec![
-            json!({"reason": "CI", "wake_on": [{"task": "task_1"}]}),
+            json!({"reason": "CI", "wake_on": ["task_1"]}),
             json!({
                 "reason": "review", "work_item_id": "work_1", "external_ref": "#12", "recheck_after": 60_000,
-                "wake_on": ["operator", "external", {"external": "github"}, {"time": "2026-03-01T09:00:00Z"}, {"after_ms": 1}],
+                "wake_on": ["operator", "external", "external:github", "2026-03-01T09:00:00Z", "after_ms:1"],
             }),
         ],
         other => panic!("{other} has no samples: add some"),
@@ -331,7 +331,7 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"reason": "", "wake_on": ["operator"]}),
             json!({"reason": "x", "wake_on": []}),
             json!({"reason": "x", "wake_on": ["timer"]}),
-            json!({"reason": "x", "wake_on": [{"after_ms": 0}]}),
+            json!({"reason": "x", "wake_on": ["after_ms:0"]}),
             json!({"reason": "x", "wake_on": [{"pull_request": 12}]}),
             json!({"reason": "x", "wake_on": vec!["operator"; 17]}),
             json!({"reason": "x", "wake_on": "operator"}),

@@ -34,11 +34,21 @@ fn every_form_of_a_wake_is_understood() {
         (json!("operator"), WakeCondition::Operator),
         (json!({"operator": true}), WakeCondition::Operator),
         (json!({"external": "github"}), external(Some("github"))),
+        (json!("external:github"), external(Some("github"))),
+        (json!("external:"), external(None)),
         (json!({"external": ""}), external(None)),
         (json!("external"), external(None)),
         (
             json!({"time": "2026-03-01T10:00:00+01:00"}),
             WakeCondition::Time { at: nine() },
+        ),
+        (
+            json!(" 2026-03-01T10:00:00+01:00"),
+            WakeCondition::Time { at: nine() },
+        ),
+        (
+            json!("after_ms:60000"),
+            WakeCondition::After { delay_ms: 60_000 },
         ),
         (
             json!({"after_ms": 60_000}),
@@ -69,6 +79,10 @@ fn a_wait_that_could_not_end_or_is_not_understood_is_refused_by_name() {
             json!({"reason": "x", "wake_on": vec!["operator"; 17]}),
         ),
         ("wake_on", with(json!("timer"))),
+        ("wake_on", with(json!("after_ms:0"))),
+        ("wake_on", with(json!("after_ms:soon"))),
+        ("wake_on", with(json!("2026-03-01T09:00:00"))),
+        ("wake_on", with(json!("every:60000"))),
         ("wake_on", with(json!(5))),
         ("wake_on", with(json!({}))),
         ("wake_on", with(json!({"task": "task_1", "after_ms": 5}))),
