@@ -30,6 +30,8 @@ pub(crate) enum Priority {
     TriggeredItems,
     Children,
     RunningTasks,
+    WorkingMemoryDelta,
+    Episodes,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,
 }

@@ -1,4 +1,5 @@
-//! `holon memory`: searches and reads an agent's memory through the running host, and rebuilds its index.
+//! `holon memory`: searches and reads an agent's memory through the running host, lists its episodes, and rebuilds its
+//! index.
 
 use crate::args::MemoryCommand;
 use crate::exit::{Exit, Failure};
@@ -6,7 +7,10 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::target::Target;
 use holon_api::RebuildMemoryRequest;
-use holon_domain::memory::{MemoryContent, MemoryLag, MemoryPage, MemoryRebuild, MemorySearch};
+use holon_domain::limits::EPISODES_PAGE_MAX;
+use holon_domain::memory::{
+    EpisodePage, EpisodeRecord, MemoryContent, MemoryLag, MemoryPage, MemoryRebuild, MemorySearch,
+};
 use holon_domain::text::pluralize;
 
 /// Runs a subcommand against the agent that it names, or the default one.
@@ -42,6 +46,17 @@ pub(super) async fn run(
             let client = host.client();
             let found = client.read_memory(&agent_id, &source_ref, max_chars).await;
             output.answer(&host.check_answer(found)?, content);
+        }
+        MemoryCommand::Episodes {
+            limit,
+            before,
+            agent,
+        } => {
+            let host = Host::find(target, agent.agent, output)?;
+            let agent_id = host.agent_id().await?;
+            let limit = usize::try_from(limit).unwrap_or(EPISODES_PAGE_MAX);
+            let page = host.client().episodes(&agent_id, before, limit).await;
+            output.answer(&host.check_answer(page)?, episodes);
         }
         MemoryCommand::Rebuild(agent) => {
             let host = Host::find(target, agent.agent, output)?;
@@ -100,6 +115,29 @@ fn results(page: &MemoryPage) -> String {
     lines.extend(lag(page.lag));
     lines.extend(page.notes.iter().map(|note| format!("note  {note}")));
     lines.join("\n")
+}
+
+fn episodes(page: &EpisodePage) -> String {
+    let mut lines: Vec<String> = page.episodes.iter().map(episode).collect();
+    if lines.is_empty() {
+        lines.push("no episodes yet".to_owned());
+    }
+    let more = page.next_before_seq;
+    lines.extend(more.map(|seq| format!("older ones with --before {seq}")));
+    lines.join("\n")
+}
+
+fn episode(episode: &EpisodeRecord) -> String {
+    let item = episode.content.current_work_item_id.as_ref();
+    let item = item.map(|item| format!("  {item}")).unwrap_or_default();
+    let summary = episode.summary.replace('\n', "\n    ");
+    format!(
+        "{}  {}  {}  {}{item}\n    {summary}",
+        episode.seq,
+        episode.id,
+        episode.created_at,
+        episode.boundary_reason.as_str(),
+    )
 }
 
 fn lag(lag: MemoryLag) -> Option<String> {

@@ -140,6 +140,12 @@ const WANTED: &[&str] = &[
     "wait:Task:Resolved",
     "wait:Timer:Expired",
     "work:stalled",
+    "working_memory_updated",
+    "episode:active_work_switched",
+    "episode:hard_turn_cap",
+    "episode:result_checkpoint",
+    "episode:task_rejoined",
+    "episode:wait_boundary",
 ];
 
 #[test]
