@@ -191,7 +191,17 @@ fn a_completed_item_is_a_checkpoint() {
     assert_eq!(content.working_set_files, ["src/a.rs"]);
     assert_eq!(world.memory.active_episode_builder, None);
     assert_eq!(snapshot(&world).current_work_item_id, None);
-    insta::assert_snapshot!(episode.text(), @"");
+    insta::assert_snapshot!(episode.text(), @r"
+    turn 1: mend the build (plan in draft)
+    files changed: src/a.rs
+    said: done for now
+
+    Files:
+    - src/a.rs
+
+    Said:
+    - done for now
+    ");
     let told = world.events.iter().find_map(|event| match event {
         Event::EpisodeMemoryFinalized(told) => Some(told),
         _ => None,
@@ -211,24 +221,43 @@ fn a_wait_ends_an_episode_of_two_turns_and_not_a_shorter_one() {
     let (mut world, _) = waiting(vec![WakeCondition::Operator]);
     assert_eq!(boundaries(&world), []);
     ask(&mut world);
-    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
-    assert_eq!(
-        boundaries(&world),
-        [],
-        "a turn without words, files and commands is not taken in"
-    );
-    ask(&mut world);
     exec(&mut world, "make", 2);
     call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
-    assert_eq!(boundaries(&world), []);
-    ask(&mut world);
-    exec(&mut world, "make all", 0);
-    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
     assert_eq!(boundaries(&world), [EpisodeBoundary::WaitBoundary]);
+    let content = &world.episodes[0].content;
+    assert_eq!(content.commands, ["make: exit 2"]);
+    assert_eq!(content.waiting_on, ["the answer"]);
+    // The next one begins anew.
+    ask(&mut world);
+    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
+    assert_eq!(world.episodes.len(), 1);
+}
+
+#[test]
+fn a_look_without_a_word_leaves_nothing_to_remember() {
+    let (mut world, _) = ticked();
+    let before = world.memory.clone();
+    let silent = ModelAnswer {
+        words: "",
+        ..ModelAnswer::calls(vec![make::sleep(None)])
+    };
+    world.send(silent.to(&world));
     assert_eq!(
-        world.episodes[0].content.commands,
-        ["make: exit 2", "make all: exit 0"]
+        world.memory.active_episode_builder,
+        before.active_episode_builder
     );
+    assert_eq!(world.memory.working_memory_revision, 1);
+    assert_eq!(boundaries(&world), []);
+}
+
+#[test]
+fn a_rest_without_an_item_is_no_boundary() {
+    let mut world = states::idle();
+    for _ in 1..EPISODE_TURNS {
+        ask(&mut world);
+        call(&mut world, vec![make::sleep(None)]);
+    }
+    assert_eq!(boundaries(&world), []);
 }
 
 #[test]
@@ -279,22 +308,20 @@ fn the_result_of_a_task_ends_an_episode_of_its_item() {
     exec(&mut world, "make", 0);
     world.send(ModelAnswer::calls(vec![commands::exec("make deploy")]).to(&world));
     world.send(commands::promotion(&world));
-    say(&mut world);
     let task = world.active_tasks().next().expect("a task").clone();
-    if world.agent.open_turn.is_some() {
-        call(
-            &mut world,
-            vec![wait_for(vec![WakeCondition::Task {
-                task_id: task.id.clone(),
-            }])],
-        );
-    }
+    let task_id = task.id.clone();
+    call(
+        &mut world,
+        vec![wait_for(vec![WakeCondition::Task { task_id }])],
+    );
     let input = commands::reported(&world, &task, commands::exited(0));
     world.send(input);
     world.send(ModelAnswer::words("It is deployed.").to(&world));
+    assert_eq!(boundaries(&world), [EpisodeBoundary::TaskRejoined]);
+    let made = world.memory.pending_working_memory_delta.as_ref();
     assert_eq!(
-        boundaries(&world).first(),
-        Some(&EpisodeBoundary::TaskRejoined)
+        made.map(|made| made.reason),
+        Some(MemoryChangeReason::TaskRejoined)
     );
 }
 
