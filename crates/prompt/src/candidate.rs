@@ -32,6 +32,7 @@ pub(crate) enum Priority {
     RunningTasks,
     WorkingMemoryDelta,
     Episodes,
+    WorkingMemory,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,
 }

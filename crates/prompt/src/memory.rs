@@ -40,7 +40,7 @@ pub(crate) fn working_memory(state: &WorkingMemoryState) -> Vec<Candidate<'_>> {
     let memory = &state.current_working_memory;
     let shown = snapshot(memory).map(|whole| {
         let shortened = whole.clone();
-        Candidate::pin(BlockSource::WorkingMemory, whole)
+        Candidate::optional(BlockSource::WorkingMemory, Priority::WorkingMemory, whole)
             .or_shorter(move |tokens| shorten_rendered(&shortened, tokens))
     });
     let delta = state.pending_working_memory_delta.as_ref();

@@ -13,7 +13,7 @@ use rustix::fs::{
 use rustix::io::{Errno, retry_on_intr};
 use serde::Deserialize;
 use std::fs::File;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -37,7 +37,7 @@ pub struct ExportedEpisode {
 pub fn newest_exported_episode(agent_home: &Path) -> Option<ExportedEpisode> {
     let folder = folder(agent_home, false).ok()??;
     let file = PlainFile::open_at(&folder, NAME).ok()??;
-    let tail = Tail::read(file.file()).ok()?;
+    let tail = Tail::read(&file).ok()?;
     serde_json::from_str(tail.last_line()?).ok()
 }
 
@@ -54,8 +54,13 @@ pub fn export_episodes(agent_home: &Path, lines: &[String], restarts: bool) -> i
     if restarts {
         return replace(&folder, &text);
     }
+    let found = PlainFile::open_at(&folder, NAME).map_err(io::Error::other)?;
+    let tail = found.map(|found| Tail::read(&found)).transpose();
+    let complete = match tail.map_err(io::Error::other)? {
+        Some(tail) => tail.complete_bytes(),
+        None => 0,
+    };
     let mut file = open(&folder, NAME)?;
-    let complete = Tail::read(&file)?.complete_bytes();
     ftruncate(&file, complete)?;
     file.seek(SeekFrom::Start(complete))?;
     file.write_all(text.as_bytes())?;
@@ -114,11 +119,8 @@ struct Tail {
 }
 
 impl Tail {
-    fn read(mut file: &File) -> io::Result<Self> {
-        let start = file.seek(SeekFrom::End(0))?.saturating_sub(TAIL_BYTES);
-        file.seek(SeekFrom::Start(start))?;
-        let mut bytes = Vec::new();
-        file.take(TAIL_BYTES).read_to_end(&mut bytes)?;
+    fn read(file: &PlainFile) -> Result<Self, ReadFailure> {
+        let (start, bytes) = file.read_tail(TAIL_BYTES)?;
         Ok(Self { start, bytes })
     }
 

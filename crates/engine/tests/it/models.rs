@@ -246,18 +246,18 @@ async fn each_round_tells_the_revision_of_the_working_memory_that_its_turn_began
     let house = House::new();
     let host = house.with_main().await;
     let mut asked = Vec::new();
-    for (turn, words) in [(1, "read the fixtures"), (2, "split them")] {
-        prompt(&host, "main", words).await;
-        let run = calls(&[("ExecCommand", json!({"cmd": "ls"}))]);
-        let first = house.model.next().await;
-        asked.push(first.request.frame.cache.working_memory_revision);
-        first.answer(run);
-        let second = house.model.next().await;
-        asked.push(second.request.frame.cache.working_memory_revision);
-        second.answer(says("done"));
-        briefs(&host, "main", turn).await;
-    }
-    assert_eq!(asked, [0, 0, 1, 1]);
+    prompt(&host, "main", "split the fixtures").await;
+    let first = house.model.next().await;
+    asked.push(first.request.frame.cache.working_memory_revision);
+    let wait = json!({"reason": "which fixtures", "wake_on": ["operator"]});
+    first.answer(calls(&[("WaitFor", wait)]));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "all of them").await;
+    let second = house.model.next().await;
+    asked.push(second.request.frame.cache.working_memory_revision);
+    second.answer(says("split"));
+    briefs(&host, "main", 2).await;
+    assert_eq!(asked, [0, 1]);
     let events = events(&host, "main").await;
     let told = events.iter().filter_map(|event| match event {
         Event::ProviderRoundCompleted(round) => Some(round.working_memory_revision),

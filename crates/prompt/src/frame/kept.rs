@@ -62,10 +62,9 @@ fn work_part<'a>((source, text): (BlockSource, &'a str)) -> Candidate<'a> {
         BlockSource::Waits => {
             Candidate::pin(source, text).or_shorter(|_| work::shorten_waits(text))
         }
-        // Shortened by whole lines from its end, where the oldest words are.
-        BlockSource::WorkingMemory => {
-            Candidate::pin(source, text).or_shorter(|tokens| memory::shorten_rendered(text, tokens))
-        }
+        // The oldest words stand at the end.
+        BlockSource::WorkingMemory => optional(Priority::WorkingMemory)
+            .or_shorter(|tokens| memory::shorten_rendered(text, tokens)),
         BlockSource::WorkingMemoryDelta => optional(Priority::WorkingMemoryDelta),
         BlockSource::ItemTrace => optional(Priority::ItemTrace),
         BlockSource::TriggeredItems => optional(Priority::TriggeredItems),
