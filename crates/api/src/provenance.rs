@@ -197,6 +197,7 @@ impl Provenance {
             Event::OperatorNotificationRequested(e) => Self::item(e.work_item_id.as_ref()),
             Event::WorkItemPicked(e) => Self::item(Some(&e.current_work_item_id)),
             Event::WorkItemFocusReleased(e) => Self::item(Some(&e.work_item_id)),
+            Event::EpisodeMemoryFinalized(e) => Self::item(e.work_item_id.as_ref()),
             Event::WorkItemPlanArtifactRefreshed(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemRecheckConsumed(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemCompletionReportPromoted(e) => Self::item(Some(&e.work_item_id)),
@@ -275,6 +276,7 @@ impl Provenance {
             Event::AgentCreated(_)
             | Event::TaskChildSpawned(_)
             | Event::AgentPutAside(_)
+            | Event::WorkingMemoryUpdated(_)
             | Event::TerminalDeliveryRoundCompleted(_)
             | Event::ModelLimitLearned(_)
             | Event::AgentModelOverrideSet(_)

@@ -38,6 +38,7 @@ fn payload(path: &std::path::Path, messages: usize) -> Result<Value, Box<dyn Err
         ("log", "entry"),
         ("briefs", "row"),
         ("events", "data"),
+        ("episodes", "record"),
     ] {
         let sql = format!("SELECT COALESCE(SUM(LENGTH({column})), 0) FROM {table}");
         let bytes: i64 = conn.query_row(&sql, [], |row| row.get(0))?;

@@ -6,7 +6,7 @@ use crate::work::escape_segment;
 use holon_api::RebuildMemoryRequest;
 use holon_domain::AgentId;
 use holon_domain::limits::MEMORY_QUERY_BYTES;
-use holon_domain::memory::{MemoryContent, MemoryPage, MemoryRebuild, MemorySearch};
+use holon_domain::memory::{EpisodePage, MemoryContent, MemoryPage, MemoryRebuild, MemorySearch};
 use holon_domain::text::prefix;
 
 impl Client {
@@ -40,6 +40,24 @@ impl Client {
         let source_ref = escape_segment(source_ref);
         self.get(format!(
             "/agents/{agent_id}/memory/get?source_ref={source_ref}&max_chars={max_chars}"
+        ))
+        .await
+    }
+
+    /// Lists episodes of an agent before a position, the newest first. `None` begins with the newest.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        before_seq: Option<u64>,
+        limit: usize,
+    ) -> Result<EpisodePage, Error> {
+        let before = before_seq.map(|seq| format!("&before_seq={seq}"));
+        let before = before.unwrap_or_default();
+        self.get(format!(
+            "/agents/{agent_id}/memory/episodes?limit={limit}{before}"
         ))
         .await
     }

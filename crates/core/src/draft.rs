@@ -18,6 +18,7 @@ use holon_domain::event::{
     SessionStateChanged,
 };
 use holon_domain::log::LogEntry;
+use holon_domain::memory::WorkingMemoryState;
 use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
@@ -61,6 +62,7 @@ pub(crate) struct Draft<'a> {
     newest_generation: Part<u64>,
     tree: Part<TreeStanding>,
     children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
+    memory: Part<Box<WorkingMemoryState>>,
     /// Rows of work items, waits, timers and hints.
     work: WorkRows,
     facts: Vec<Fact>,
@@ -94,6 +96,7 @@ impl<'a> Draft<'a> {
             meters,
             tree,
             children,
+            memory,
             ..
         } = loaded;
         let before = match &agent.unsignalled {
@@ -122,6 +125,7 @@ impl<'a> Draft<'a> {
             newest_generation: generation,
             tree,
             children,
+            memory,
             work,
             facts: Vec::new(),
             sends: Vec::new(),

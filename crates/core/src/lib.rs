@@ -32,6 +32,7 @@ mod ingress;
 pub mod input;
 pub mod invariant;
 pub mod lifecycle;
+mod memory;
 mod needs;
 mod occupancy;
 mod outbox;

@@ -68,7 +68,9 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             for intent in answer.intents.iter().flatten() {
                 name_rows(intent, agent, &mut needs);
             }
-            needs.soonest_due = may_end_turn(&answer.intents) && agent.work.may_have_due();
+            if may_end_turn(&answer.intents) {
+                name_turn_end(agent, &mut needs);
+            }
             // Without a call the turn ends here, unless an operator's message waits to join.
             needs.operators = answer.intents.is_empty();
             needs.attempts = has_attempts(agent);
@@ -107,6 +109,22 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::GiveUp { .. } => all_open(agent, &mut needs),
     }
     needs
+}
+
+/// Adds the rows that the end of a turn reads: the next wake, and those from which memory is derived.
+fn name_turn_end(agent: &AgentRecord, needs: &mut Needs) {
+    needs.soonest_due = agent.work.may_have_due();
+    if agent.is_temporary() {
+        return;
+    }
+    needs.memory = true;
+    needs.active_waits |= agent.work.active_waits > 0;
+    let current = agent.work.current.as_ref().map(|current| &current.id);
+    let turn = agent.open_turn.as_ref();
+    let bound = turn.and_then(|turn| turn.work_item_id.as_ref());
+    needs
+        .work_items
+        .extend(current.into_iter().chain(bound).cloned());
 }
 
 /// Returns true if the turn may end with these calls. The record of its end names the next wake.

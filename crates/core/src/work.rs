@@ -234,7 +234,6 @@ pub(crate) fn pick(
 pub(crate) fn move_focus(draft: &mut Draft<'_>, item: &WorkItemRecord) {
     let state = draft.scheduling_state(item);
     let work = &mut draft.agent.work;
-    work.revision += 1;
     let idle_turns = item.idle_count(work.wake_count);
     let id = item.id.clone();
     work.queued.take_if(|queued| *queued == id);

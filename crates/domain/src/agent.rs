@@ -232,6 +232,9 @@ pub struct Totals {
     /// Recaps that stood in for rounds of the agent's turns: the compression epoch of its prompts.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub compactions: u64,
+    /// Messages before the history that the next prompt shows. Counted when a turn ends.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub compacted_messages: u64,
     /// Tokens of the last turn that reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_turn: Option<TokenUsage>,

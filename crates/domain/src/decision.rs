@@ -11,6 +11,7 @@ use crate::effect::{Effect, EffectId};
 use crate::event::Event;
 use crate::id::AgentId;
 use crate::log::{BlobHash, LogEntry};
+use crate::memory::{EpisodeRecord, WorkingMemoryState};
 use crate::provider::{AskedServer, LearnedLimits};
 use crate::queue::{MessageSeq, QueueEntry, QueueStatus};
 use crate::task::TaskRecord;
@@ -158,6 +159,10 @@ pub enum Fact {
     CallReserved(Box<Reservation>),
     /// The call that had reserved something is over. What it used is a charge of its own.
     ReservationReleased,
+    /// The working memory was derived again. It replaces the row of the agent.
+    WorkingMemoryWritten(Box<WorkingMemoryState>),
+    /// An episode was finalized. It is never changed.
+    EpisodeArchived(Box<EpisodeRecord>),
     /// A text that frames refer to by hash. Storing it twice is harmless.
     BlobKept {
         hash: BlobHash,

@@ -5,6 +5,7 @@
 
 mod delegation;
 mod delivery;
+mod memory;
 mod message;
 mod provider;
 mod scheduling;
@@ -26,6 +27,7 @@ pub use delivery::{
     OperatorNotificationMirrorFailed, OperatorNotificationRequested,
     OperatorTransportBindingUpserted,
 };
+pub use memory::{EpisodeMemoryFinalized, TurnRange, WorkingMemoryUpdated};
 pub use message::{
     ContinuationResolved, MessageAdmitted, MessageProcessingAborted, MessageProcessingStarted,
     OperatorInterjectionAdmitted, SchedulerChoice, SchedulerDecision,
@@ -283,6 +285,10 @@ events! {
     OperatorDeliveryCompleted = "operator_delivery_completed", v 1;
     /// A binding to a remote operator was made, changed or revoked.
     OperatorTransportBindingUpserted = "operator_transport_binding_upserted", v 1;
+    /// The working memory that was derived at the end of a turn differs from the one before.
+    WorkingMemoryUpdated = "working_memory_updated", v 1;
+    /// A chunk of work reached a boundary, and its episode was archived. `memory episodes` lists them.
+    EpisodeMemoryFinalized = "episode_memory_finalized", v 1;
     /// The closure of the agent was computed after a turn: work is completed, can continue, failed, or waits.
     ClosureDecided = "closure_decided", v 1;
     /// The status or the scheduling posture of the agent changed. A signal for clients to read the agent's status

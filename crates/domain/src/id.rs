@@ -94,6 +94,8 @@ ids! {
     BindingId = "opb_";
     /// Id of a stored secret of a binding. A secret that replaces another one has another id.
     SecretId = "sec_";
+    /// Id of an episode: an archived part of an agent's history.
+    EpisodeId = "ep_";
     /// Id of a delegation: work of an agent that a child of it does.
     DelegationId = "dlg_";
     /// Id of a workspace known to the host.

@@ -71,7 +71,7 @@ pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, MessageId,
+    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, EpisodeId, MessageId,
     NotificationId, RunId, SecretId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId,
     WorkspaceId,
 };

@@ -28,7 +28,7 @@ pub struct FrameRecord {
     pub prompt_cache_key: String,
     /// Hash of the whole frame.
     pub context_fingerprint: String,
-    /// Changes of the agent's work when the frame was built. Omitted if 0, and in entries of earlier builds.
+    /// Revision of the agent's working memory when the frame was built. Omitted if 0, and in entries of earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had by then. Omitted if 0, and in entries of earlier builds.
@@ -46,6 +46,9 @@ pub struct FrameRecord {
     /// agent had no work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<String>,
+    /// Section with the agent's episodes. Absent if there is none, and in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub episodes: Option<BlobHash>,
     /// Parts of the text in `agent_scoped`, from which a request under a smaller budget is cut. Empty in entries of
     /// earlier builds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,13 +1,23 @@
 //! Memory: the searchable records of an agent, and the answers of a search.
 //!
 //! A document is derived from a stronger source: a curated file, a brief, a work item, an episode or the profile of a
-//! workspace. The index that holds documents can be thrown away at any time.
+//! workspace. The index that holds documents can be thrown away at any time. Working memory and episodes are derived
+//! from the records of turns.
 
+mod episode;
 mod profile;
 mod source_ref;
+mod working;
 
+pub use episode::{
+    EpisodeBoundary, EpisodeBuilder, EpisodeContent, EpisodePage, EpisodeRecord, EpisodeSeq,
+};
 pub use profile::WorkspaceProfile;
 pub use source_ref::{CuratedFile, SourceRef, SourceRefError};
+pub use working::{
+    HistoryMark, MemoryChangeReason, MemoryField, TurnEvidence, TurnMemoryDelta, WorkingMemory,
+    WorkingMemoryDelta, WorkingMemoryState, WorkingMemoryView,
+};
 
 use crate::id::{AgentId, WorkspaceId};
 use crate::time::Timestamp;

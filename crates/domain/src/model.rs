@@ -129,7 +129,7 @@ pub struct PromptCache {
     pub prompt_cache_key: String,
     /// Hash of the whole context. For diagnosis only.
     pub context_fingerprint: String,
-    /// Grows with every change of the work that prompts show: items, focus, waits and timers.
+    /// Revision of the working memory when the turn began.
     pub working_memory_revision: u64,
     /// Number of times that history was compressed.
     pub compression_epoch: u64,

@@ -9,6 +9,7 @@ use crate::delegation::{ChildFacts, TreeStanding};
 use crate::effect::{Effect, EffectId};
 use crate::id::{AgentId, TaskId, TimerId, WorkItemId};
 use crate::log::LogEntry;
+use crate::memory::WorkingMemoryState;
 use crate::queue::{QueueView, QueuedPrompt};
 use crate::task::TaskRecord;
 use crate::timer::TimerRecord;
@@ -71,6 +72,8 @@ pub struct Needs {
     pub tree: bool,
     /// Rows of these agents that the agent made. Others are not found.
     pub children: BTreeSet<AgentId>,
+    /// Working memory of the agent, for the end of a turn.
+    pub memory: bool,
 }
 
 impl Needs {
@@ -102,6 +105,7 @@ impl Needs {
         }
         self.tree |= more.tree;
         self.children.extend(more.children);
+        self.memory |= more.memory;
     }
 
     /// Returns true if no row is asked for.
@@ -168,4 +172,6 @@ pub struct LoadedRows {
     pub tree: Part<TreeStanding>,
     /// Children that were asked for. `None` if there is no such child of this agent, or its row cannot be read.
     pub children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,
+    /// Working memory, empty before the first turn has ended.
+    pub memory: Part<Box<WorkingMemoryState>>,
 }

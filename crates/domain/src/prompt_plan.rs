@@ -39,8 +39,14 @@ pub enum BlockSource {
     History,
     /// The newest message of the operator, if neither the input nor the history shows it whole.
     OperatorWords,
+    /// Episodes of the agent that fit its work.
+    Episodes,
     /// The agent's work as an earlier request of the turn showed it.
     Work,
+    /// What the agent did last, as far as no other part shows it.
+    WorkingMemory,
+    /// The change of the working memory since the prompt before.
+    WorkingMemoryDelta,
     CurrentItem,
     TriggeredItems,
     DueReminders,
@@ -79,7 +85,10 @@ impl BlockSource {
             | Self::Surroundings => Stability::AgentScoped,
             Self::History
             | Self::OperatorWords
+            | Self::Episodes
             | Self::Work
+            | Self::WorkingMemory
+            | Self::WorkingMemoryDelta
             | Self::CurrentItem
             | Self::TriggeredItems
             | Self::DueReminders
@@ -112,7 +121,10 @@ impl BlockSource {
             Self::Surroundings => "surroundings",
             Self::History => "history",
             Self::OperatorWords => "operator_words",
+            Self::Episodes => "episodes",
             Self::Work => "work",
+            Self::WorkingMemory => "working_memory",
+            Self::WorkingMemoryDelta => "working_memory_delta",
             Self::CurrentItem => "current_item",
             Self::TriggeredItems => "triggered_items",
             Self::DueReminders => "due_reminders",
@@ -218,7 +230,7 @@ mod tests {
     #[test]
     fn a_source_or_reason_of_another_build_loads_as_other() {
         let cut: BlockCut =
-            serde_json::from_str(r#"{"source":"episodes","from":12,"reason":"too_old"}"#)
+            serde_json::from_str(r#"{"source":"dreams","from":12,"reason":"too_old"}"#)
                 .expect("a cut");
         assert_eq!(
             (cut.source, cut.reason),
@@ -238,7 +250,7 @@ mod tests {
     }
 
     /// Every source, in the order of the type.
-    const SOURCES: [BlockSource; 26] = [
+    const SOURCES: [BlockSource; 29] = [
         BlockSource::Policy,
         BlockSource::Delegation,
         BlockSource::Instructions,
@@ -248,7 +260,10 @@ mod tests {
         BlockSource::Surroundings,
         BlockSource::History,
         BlockSource::OperatorWords,
+        BlockSource::Episodes,
         BlockSource::Work,
+        BlockSource::WorkingMemory,
+        BlockSource::WorkingMemoryDelta,
         BlockSource::CurrentItem,
         BlockSource::TriggeredItems,
         BlockSource::DueReminders,

@@ -46,7 +46,7 @@ pub struct ShownPrompt {
     pub prompt_cache_key: String,
     /// Hash of the whole prompt.
     pub context_fingerprint: String,
-    /// Changes of the agent's work that the prompt could show; 0 in prompts of earlier builds.
+    /// Revision of the working memory that the prompt shows; 0 in prompts of earlier builds.
     #[serde(default)]
     pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had when this turn was last answered.

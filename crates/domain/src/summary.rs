@@ -14,6 +14,7 @@ use crate::continuation::ContinuationResolution;
 use crate::delegation::ActiveChild;
 use crate::guidance::{ActiveSkillView, LoadedAgentsMd, SkillCatalog};
 use crate::id::{MessageId, NotificationId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
+use crate::memory::WorkingMemoryView;
 use crate::provider::{ModelPolicy, ReasoningEffort};
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
@@ -188,9 +189,12 @@ pub struct AgentStateView {
     pub pending: u64,
     /// Number of messages over the agent's life.
     pub total_message_count: u64,
-    /// Messages that history shows in a shorter form. Always 0: this build does not compact history.
+    /// Messages before the history that the next prompt shows. Working memory and episodes stand for them.
     #[serde(default)]
     pub compacted_message_count: u64,
+    /// What the agent knows about its work without its history. Present only when one agent is shown alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_memory: Option<WorkingMemoryView>,
     #[serde(default)]
     pub total_input_tokens: u64,
     #[serde(default)]

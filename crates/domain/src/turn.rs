@@ -9,6 +9,7 @@ use crate::budget::CallTerms;
 use crate::effect::EffectId;
 use crate::id::{MessageId, RunId, TaskId, WorkItemId};
 use crate::limits;
+use crate::memory::TurnEvidence;
 use crate::message::MessageKind;
 use crate::model::{ModelPrice, ModelRef};
 use crate::operator_transport::ReplyRoute;
@@ -430,6 +431,9 @@ pub struct OpenTurn {
     /// Last round whose text became a completion report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<LogSeq>,
+    /// Files and commands of the turn's calls, from which memory is derived when it ends.
+    #[serde(default, skip_serializing_if = "TurnEvidence::is_empty")]
+    pub evidence: TurnEvidence,
     /// Notifications that the turn has sent.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub notifications: u32,

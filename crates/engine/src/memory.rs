@@ -2,8 +2,10 @@
 //!
 //! The index of an agent is a file in its home that `store` owns. Before a search the changes of the store are taken up
 //! to a bound, and the curated files are compared with their documents; what is left is reported as lag. An agent
-//! without a home has no file, so its index is built in memory for the one search.
+//! without a home has no file, so its index is built in memory for the one search. Episodes are also exported to a file
+//! in the home.
 
+mod export;
 mod feed;
 #[cfg(test)]
 mod tests;
@@ -134,8 +136,13 @@ impl Memory {
         use_of.catch_up(limit).await?;
         let position = use_of.position()?.clone();
         let lag = use_of.lag().await?;
+        let documents = use_of.with(|index| index.documents()).await?;
+        drop(use_of);
+        if !lag.is_behind() && self.files.has_home(&subject.agent_home).await {
+            self.export_episodes(subject).await?;
+        }
         Ok(MemoryRebuild {
-            documents: use_of.with(|index| index.documents()).await?,
+            documents,
             reading: match position {
                 IndexPosition::Building { kind, .. } => Some(kind),
                 IndexPosition::Empty | IndexPosition::Following { .. } => None,

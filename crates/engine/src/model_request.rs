@@ -36,8 +36,8 @@ use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord, WorkO
 use holon_domain::{Entropy, Timestamp, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{self, ConversationInput, split_by_size};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work};
-use holon_store::{FrameTexts, TurnRows};
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, Memory, PlanFile, Work};
+use holon_store::{FrameTexts, MemoryRows, TurnRows};
 use std::sync::Arc;
 
 /// Files that the shell read for a request.
@@ -191,11 +191,12 @@ impl RoundRequest {
         };
         let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
         let surroundings = built.surroundings_hash.zip(built.surroundings);
+        let episodes = built.episodes_hash.zip(built.episodes);
         let lasting = [
             (built.stable_hash, built.stable),
             (built.agent_scoped_hash, built.agent_scoped),
         ];
-        let lasting = lasting.into_iter().chain(surroundings);
+        let lasting = lasting.into_iter().chain(surroundings).chain(episodes);
         let kept = lasting.filter(|_| rows.turn.rounds == 0).collect();
         Some(Self {
             request,
@@ -396,6 +397,7 @@ fn frame_record(
         agent_scoped: built.agent_scoped_hash.clone(),
         surroundings: built.surroundings_hash.clone(),
         work: built.work.clone(),
+        episodes: built.episodes_hash.clone(),
         agent_parts: built.agent_parts.clone(),
         work_parts: built.work_parts.clone(),
         work_item_id: current.map(|item| item.id.clone()),
@@ -441,6 +443,14 @@ fn build_frame(
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
     let children = shown_children(&rows.children);
     let nothing = WorkOverview::default();
+    let no_memory = MemoryRows::default();
+    let memory = match &rows.frame {
+        Some(kept) => kept_memory(kept),
+        None => {
+            let remembered = rows.memory.as_ref().unwrap_or(&no_memory);
+            Memory::Rows(&remembered.state, &remembered.episodes)
+        }
+    };
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
         None => Work::Rows(
@@ -451,6 +461,7 @@ fn build_frame(
     let current = rows.messages.get(&rows.turn.message_seq)?;
     let input = FrameInput {
         work,
+        memory,
         repairs: repairs(rows),
         agent: &rows.agent,
         guidance: &files.guidance,
@@ -471,6 +482,14 @@ fn build_frame(
         Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),
         None => holon_prompt::build(&input),
     })
+}
+
+/// Returns what the first request of a turn showed of the agent's memory.
+pub(crate) fn kept_memory(texts: &FrameTexts) -> Memory<'_> {
+    Memory::Kept {
+        revision: texts.memory_revision,
+        episodes: texts.episodes.as_deref(),
+    }
 }
 
 pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {

@@ -15,7 +15,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_domain::memory::{CuratedFile, WorkspaceProfile};
+use holon_domain::memory::{CuratedFile, EpisodeSeq, WorkspaceProfile};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
@@ -27,7 +27,7 @@ use holon_domain::workspace::{
     AttachedWorkspace, CleanVerdict, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure,
     WorkspaceOrder, WorktreeReport, WorktreeUser,
 };
-use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId, WorkspaceId};
+use holon_domain::{AgentId, CallId, Entropy, EpisodeId, Timestamp, WorkItemId, WorkspaceId};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -540,6 +540,28 @@ pub trait MemoryFiles: Send + Sync + std::fmt::Debug {
 
     /// Looks at the root directory of a workspace. `None` if it cannot be listed.
     async fn profile(&self, workspace: ProfiledWorkspace) -> Option<WorkspaceProfile>;
+
+    /// Reads which episode the export in an agent's home ends with. `None` if there is no export that can be continued.
+    async fn exported_episode(&self, agent_home: &str) -> Option<ExportedEpisode>;
+
+    /// Adds episodes to the export, or begins it anew with them. Fails with the reason in words.
+    async fn export_episodes(&self, agent_home: &str, export: EpisodeExport) -> Result<(), String>;
+}
+
+/// The last episode of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExportedEpisode {
+    pub seq: EpisodeSeq,
+    pub id: EpisodeId,
+}
+
+/// Episodes for an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EpisodeExport {
+    /// One JSON text for each episode, without line breaks.
+    pub lines: Vec<String>,
+    /// True if the lines replace what is there.
+    pub restarts: bool,
 }
 
 /// A host without memory files. Nothing is read or written.
@@ -558,6 +580,14 @@ impl MemoryFiles for NoMemoryFiles {
 
     async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
         None
+    }
+
+    async fn exported_episode(&self, _: &str) -> Option<ExportedEpisode> {
+        None
+    }
+
+    async fn export_episodes(&self, _: &str, _: EpisodeExport) -> Result<(), String> {
+        Ok(())
     }
 }
 

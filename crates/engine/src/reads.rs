@@ -259,15 +259,17 @@ impl ReadHandle {
                 let children = or_default_if_unreadable(reader.children_at_work(no, &agent))?;
                 let children = shown_children(&children);
                 let recent = work::recent_events(reader, no)?;
-                let rows = (tasks, work, occupants, children, recent);
+                let memory = or_default_if_unreadable(reader.working_memory(no))?;
+                let rows = (tasks, work, occupants, children, recent, memory);
                 Ok((agent, queue, policy, rows, aside))
             })
             .await?;
-        let (tasks, (work, hints), occupants, children, recent) = rows;
+        let (tasks, (work, hints), occupants, children, recent, memory) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy;
         summary.active_children = children;
+        summary.agent.working_memory = Some(memory.view(agent.totals.compactions));
         summary::add_work(&mut summary, work, hints);
         summary::add_recent(&mut summary, &recent);
         summary::warn_of_occupants(&mut summary, &occupants);

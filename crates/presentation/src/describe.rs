@@ -2,6 +2,7 @@
 
 mod agent;
 mod delivery;
+mod memory;
 mod task;
 mod tool;
 mod turn;
@@ -138,6 +139,7 @@ pub(crate) fn describe(event: &Event) -> Description {
         .or_else(|| tool::describe(event))
         .or_else(|| task::describe(event))
         .or_else(|| work::describe(event))
+        .or_else(|| memory::describe(event))
         .or_else(|| delivery::describe(event))
         .or_else(|| agent::describe(event))
         .unwrap_or_else(|| describe_payload(event))

@@ -172,6 +172,8 @@ pub const RULES: &[Rule] = &[
     rule("operator_notification_mirror_failed", C::Delivery, V::Progress, [Failures, Failures, All]),
     rule("operator_delivery_completed", C::Delivery, V::Trace, [Failures, Failures, All]),
     rule("operator_transport_binding_upserted", C::Delivery, V::Progress, [Outcomes, All, All]),
+    rule("working_memory_updated", C::Context, V::Trace, [Trace, Trace, All]),
+    rule("episode_memory_finalized", C::Context, V::Trace, [Trace, Steps, All]),
     rule("closure_decided", C::Control, V::Trace, [Trace, Steps, All]),
     rule("agent_state_changed", C::StateSync, V::Trace, [Never, Never, Never]),
     rule("session_state_changed", C::StateSync, V::Trace, [Never, Never, Never]),

@@ -30,6 +30,9 @@ pub(crate) enum Priority {
     TriggeredItems,
     Children,
     RunningTasks,
+    WorkingMemoryDelta,
+    Episodes,
+    WorkingMemory,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,
 }

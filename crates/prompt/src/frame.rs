@@ -9,6 +9,7 @@ mod lasting;
 
 use crate::candidate::Candidate;
 use crate::history::{self, HistoryItem};
+use crate::memory::{self, Memory, WorkAtHand};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::work::{self, Work};
 use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
@@ -42,6 +43,7 @@ pub struct FrameInput<'a> {
     /// Newest message of the operator before the turn. If absent, the newest one in `history` counts.
     pub operator: Option<&'a MessageEnvelope>,
     pub work: Work<'a>,
+    pub memory: Memory<'a>,
     /// The tasks that ran when the turn started, oldest first.
     pub tasks: &'a [TaskListEntry],
     /// Children that work for the agent, oldest first. Later requests of the turn show what the first one showed.
@@ -96,6 +98,10 @@ pub struct BuiltFrame {
     pub surroundings: Option<String>,
     /// Hash of `surroundings`, under which it is stored.
     pub surroundings_hash: Option<String>,
+    /// Text about the agent's episodes; `None` if the frame shows none.
+    pub episodes: Option<String>,
+    /// Hash of `episodes`, under which it is stored.
+    pub episodes_hash: Option<String>,
     /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
     /// Parts of `work`, in order; empty if the frame shows none.
@@ -218,6 +224,7 @@ fn context<'a>(
     let apart = operator.filter(|_| in_history.is_none());
     history::candidates(shown, in_history, input.turn_index)
         .into_iter()
+        .chain(episodes(input))
         .chain(apart.map(|message| context::operator_words(message, budget.words_share())))
         .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
@@ -227,11 +234,35 @@ fn context<'a>(
         .collect()
 }
 
+/// Returns the part about the agent's episodes: chosen from rows, or the text that the first request showed.
+fn episodes<'a>(input: &FrameInput<'a>) -> Option<Candidate<'a>> {
+    match input.memory {
+        Memory::Rows(state, rows) => memory::episodes(
+            rows,
+            WorkAtHand {
+                memory: &state.current_working_memory,
+                workspace_id: &input.agent.workspace.workspace_id,
+                turn_index: input.turn_index,
+            },
+        ),
+        Memory::Kept { episodes, .. } => episodes.map(memory::kept_episodes),
+    }
+}
+
+/// Lists the parts of the working memory. Later requests have them in the text about the agent's work.
+fn working_memory<'a>(memory: Memory<'a>) -> Vec<Candidate<'a>> {
+    match memory {
+        Memory::Rows(state, _) => memory::working_memory(state),
+        Memory::Kept { .. } => Vec::new(),
+    }
+}
+
 /// Lists the parts about the agent's work: from its rows, or from the text that the first request showed.
 fn work_parts<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
     match input.work {
-        Work::Rows(rows, plan) => work::candidates(input.agent, rows, plan)
+        Work::Rows(rows, plan) => working_memory(input.memory)
             .into_iter()
+            .chain(work::candidates(input.agent, rows, plan))
             .chain(delegation::children(input.children))
             .collect(),
         Work::Kept(Some(text)) => kept::work(text, kept.map_or(&[], |kept| kept.work_parts)),

@@ -91,6 +91,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
         get_route(READ, "/agents/{id}/memory/search", get(memory::search)),
         get_route(READ, "/agents/{id}/memory/get", get(memory::get)),
+        get_route(READ, "/agents/{id}/memory/episodes", get(memory::episodes)),
         get_route(READ, "/agents/{id}/waits", get(waiting::waits)),
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),

@@ -37,6 +37,9 @@ impl Coverage {
                     "resumed"
                 });
             }
+            Event::EpisodeMemoryFinalized(ended) => {
+                self.count(format!("episode:{}", ended.boundary_reason.as_str()));
+            }
             other => self.count(other.kind()),
         }
     }

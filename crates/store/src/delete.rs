@@ -82,6 +82,15 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT position FROM memory_outbox WHERE agent_no = ?1 ORDER BY position LIMIT ?2)",
     ),
     (
+        "working_memory",
+        "DELETE FROM working_memory WHERE agent_no = ?1 AND ?2 > 0",
+    ),
+    (
+        "episodes",
+        "DELETE FROM episodes WHERE episode_no IN \
+         (SELECT episode_no FROM episodes WHERE agent_no = ?1 ORDER BY seq LIMIT ?2)",
+    ),
+    (
         "external_triggers",
         "DELETE FROM external_triggers WHERE trigger_no IN \
          (SELECT trigger_no FROM external_triggers WHERE agent_no = ?1 ORDER BY trigger_no LIMIT ?2)",

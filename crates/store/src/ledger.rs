@@ -12,8 +12,8 @@ use crate::row::AgentNo;
 use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
-    agents, aside, attempts, children, effects, generations, hints, kept_replies, log, queue,
-    tasks, timers, tokens, tombstones, triggers, waits, work_items,
+    agents, aside, attempts, children, effects, episodes, generations, hints, kept_replies, log,
+    queue, tasks, timers, tokens, tombstones, triggers, waits, work_items,
 };
 use holon_domain::agent::AgentRecord;
 use holon_domain::budget::{Budget, BudgetKey};
@@ -232,6 +232,7 @@ impl Ledger for Tx<'_> {
             })?,
             tree: part(needs.tree, || children::standing(conn, no))?,
             children: seen.collect::<Result<_, Error>>()?,
+            memory: part(needs.memory, || Ok(Box::new(episodes::memory(conn, no)?)))?,
             generation,
             queue,
             queued_prompts,

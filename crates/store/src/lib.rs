@@ -20,6 +20,7 @@ mod delete;
 mod deliveries;
 mod delivery_targets;
 mod effects;
+mod episodes;
 mod error;
 mod events;
 mod exit;
@@ -106,7 +107,7 @@ pub use memory_index::{
     IndexFault, IndexHits, IndexOwner, IndexPosition, IndexState, MemoryBatch, MemoryIndex,
     SourceChange, examine_index,
 };
-pub use memory_reads::MemoryReads;
+pub use memory_reads::{EpisodeRange, MemoryReads};
 pub use memory_rows::StoredProfile;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, is_home_denied, owner_pid, start_time};
@@ -120,7 +121,7 @@ pub use store::{Inline, Job, Store, commit};
 pub use survey::{check_pages, learned_limits, survey};
 pub use tokens::TokenAddition;
 pub use tombstones::Tombstone;
-pub use turn_rows::{FrameTexts, RecoveryRows, TaskLook, TurnLog, TurnRows};
+pub use turn_rows::{FrameTexts, MemoryRows, RecoveryRows, TaskLook, TurnLog, TurnRows};
 pub use tx::{Hook, Tx};
 pub use work_rows::{WorkItemRows, WorkLook, WorkQueryRows};
 pub use writer::Writer;

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::row::{AgentNo, all, first, limit, run};
 use holon_domain::WorkItemId;
 use holon_domain::decision::BriefSeq;
-use holon_domain::memory::MemoryKind;
+use holon_domain::memory::{EpisodeSeq, MemoryKind};
 use rusqlite::{Connection, params};
 
 /// The next position is above every entry and every removed one, so none is given out twice.
@@ -33,7 +33,7 @@ const AGENTS: &str = "SELECT agent_id FROM agents a WHERE EXISTS \
 pub(crate) enum MemorySource {
     Brief(BriefSeq),
     WorkItem(WorkItemId),
-    Episode(String),
+    Episode(EpisodeSeq),
 }
 
 impl MemorySource {
@@ -47,9 +47,8 @@ impl MemorySource {
 
     fn key(&self) -> String {
         match self {
-            Self::Brief(seq) => seq.to_string(),
+            Self::Brief(seq) | Self::Episode(seq) => seq.to_string(),
             Self::WorkItem(id) => id.as_str().to_owned(),
-            Self::Episode(id) => id.clone(),
         }
     }
 
@@ -57,7 +56,7 @@ impl MemorySource {
     fn read(code: i64, key: String) -> Option<Self> {
         match code {
             2 => key.parse().ok().map(Self::Brief),
-            3 => Some(Self::Episode(key)),
+            3 => key.parse().ok().map(Self::Episode),
             4 => Some(Self::WorkItem(WorkItemId::from_stored(key))),
             _ => None,
         }

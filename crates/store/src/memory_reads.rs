@@ -7,6 +7,7 @@ use crate::readers::Readers;
 use crate::sqlite::SqliteStore;
 use crate::store::Inline;
 use async_trait::async_trait;
+use holon_domain::memory::{EpisodeRecord, EpisodeSeq};
 use holon_domain::{AgentId, WorkspaceId};
 
 /// The reads of a memory index.
@@ -34,6 +35,22 @@ pub trait MemoryReads: std::fmt::Debug + Send + Sync {
 
     /// Reads the profile of a workspace.
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error>;
+
+    /// Reads episodes of an agent; none if there is no such agent.
+    async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        range: EpisodeRange,
+    ) -> Result<Vec<EpisodeRecord>, Error>;
+}
+
+/// Episodes by position, each with the largest number of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EpisodeRange {
+    /// Those before a position, the newest first.
+    Before(EpisodeSeq, usize),
+    /// Those behind a position, the oldest first.
+    After(EpisodeSeq, usize),
 }
 
 #[async_trait]
@@ -71,6 +88,15 @@ impl MemoryReads for Readers {
         let id = id.clone();
         self.read(move |reader| reader.workspace_profile(&id)).await
     }
+
+    async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        range: EpisodeRange,
+    ) -> Result<Vec<EpisodeRecord>, Error> {
+        let id = agent_id.clone();
+        self.read(move |reader| reader.episodes(&id, range)).await
+    }
 }
 
 #[async_trait]
@@ -102,6 +128,14 @@ impl MemoryReads for SqliteStore {
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error> {
         MemoryReads::workspace_profile(self.readers(), id).await
     }
+
+    async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        range: EpisodeRange,
+    ) -> Result<Vec<EpisodeRecord>, Error> {
+        MemoryReads::episodes(self.readers(), agent_id, range).await
+    }
 }
 
 #[async_trait]
@@ -132,5 +166,13 @@ impl MemoryReads for Inline {
 
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error> {
         self.db().reader().workspace_profile(id)
+    }
+
+    async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        range: EpisodeRange,
+    ) -> Result<Vec<EpisodeRecord>, Error> {
+        self.db().reader().episodes(agent_id, range)
     }
 }

@@ -4,13 +4,15 @@ use crate::agents;
 use crate::error::Error;
 use crate::memory_index::{IndexOwner, IndexPosition, MemoryBatch, SourceChange};
 use crate::memory_outbox::{self, MemorySource};
+use crate::memory_reads::EpisodeRange;
 use crate::reader::Reader;
 use crate::row::{AgentNo, all, limit};
-use crate::{briefs, open, work_items, workspace_profiles};
+use crate::{briefs, episodes, open, work_items, workspace_profiles};
 use holon_domain::brief::BriefRecord;
 use holon_domain::limits::{MEMORY_CATCH_UP_STEP, MEMORY_REBUILD_STEP};
 use holon_domain::memory::{
-    MemoryDocument, MemoryKind, MemoryProvenance, MemoryScope, SourceRef, WorkspaceProfile,
+    EpisodeRecord, MemoryDocument, MemoryKind, MemoryProvenance, MemoryScope, SourceRef,
+    WorkingMemoryState, WorkspaceProfile,
 };
 use holon_domain::work_item::{TodoState, WorkItemRecord};
 use holon_domain::{AgentId, WorkItemId, WorkspaceId, text};
@@ -19,6 +21,8 @@ use serde_json::{Map, Value, json};
 
 pub(crate) const BRIEFS: &str =
     "SELECT seq FROM briefs WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
+pub(crate) const EPISODES: &str =
+    "SELECT seq FROM episodes WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
 pub(crate) const WORK_ITEMS: &str = "SELECT work_item_id FROM work_items \
      WHERE agent_no = ?1 AND work_item_id > ?2 ORDER BY work_item_id LIMIT ?3";
 /// Longest title of a document, in bytes.
@@ -109,6 +113,28 @@ impl Reader<'_> {
         workspace_profiles::one(self.conn(), id)
     }
 
+    /// Reads episodes of an agent; none if there is no such agent.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn episodes(&self, id: &AgentId, range: EpisodeRange) -> Result<Vec<EpisodeRecord>, Error> {
+        let Some(no) = agents::number_of(self.conn(), id)? else {
+            return Ok(Vec::new());
+        };
+        match range {
+            EpisodeRange::Before(seq, count) => episodes::before(self.conn(), no, seq, count),
+            EpisodeRange::After(seq, count) => episodes::after(self.conn(), no, seq, count),
+        }
+    }
+
+    /// Reads the working memory of an agent, empty before its first turn has ended.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn working_memory(&self, no: AgentNo) -> Result<WorkingMemoryState, Error> {
+        episodes::memory(self.conn(), no)
+    }
+
     fn build_step(
         &self,
         id: &AgentId,
@@ -193,7 +219,7 @@ fn restart(newest: u64) -> MemoryBatch {
     }
 }
 
-/// Lists the next sources of a kind. Briefs come newest first, so that a partial index has the newest ones.
+/// Lists the next sources of a kind. Briefs and episodes come newest first, so that a partial index has the newest ones.
 fn sources(
     conn: &Connection,
     no: AgentNo,
@@ -216,18 +242,22 @@ fn sources(
                 Ok(MemorySource::WorkItem(WorkItemId::from_stored(id)))
             })
         }
-        // No episode is stored yet. Curated files and profiles are no rows of an agent.
-        MemoryKind::Episode | MemoryKind::AgentMemory | MemoryKind::WorkspaceProfile => {
-            Ok(Vec::new())
+        MemoryKind::Episode => {
+            let before = after.and_then(|after| after.parse().ok());
+            let before: i64 = before.unwrap_or(i64::MAX);
+            all(conn, EPISODES, params![no.0, before, most], |row| {
+                Ok(MemorySource::Episode(row.get(0)?))
+            })
         }
+        // Curated files and profiles are no rows of an agent.
+        MemoryKind::AgentMemory | MemoryKind::WorkspaceProfile => Ok(Vec::new()),
     }
 }
 
 fn source_key(source: &MemorySource) -> String {
     match source {
-        MemorySource::Brief(seq) => seq.to_string(),
+        MemorySource::Brief(seq) | MemorySource::Episode(seq) => seq.to_string(),
         MemorySource::WorkItem(id) => id.as_str().to_owned(),
-        MemorySource::Episode(id) => id.clone(),
     }
 }
 
@@ -264,7 +294,7 @@ fn document(
         MemorySource::WorkItem(id) => {
             work_items::one(conn, no, id)?.map(|item| of_item(agent_id, &item))
         }
-        MemorySource::Episode(_) => None,
+        MemorySource::Episode(seq) => episodes::one(conn, no, *seq)?.map(of_episode),
     })
 }
 
@@ -299,6 +329,35 @@ fn of_brief(brief: BriefRecord) -> MemoryDocument {
             metadata: Value::Object(metadata),
         },
         body,
+    }
+}
+
+fn of_episode(episode: EpisodeRecord) -> MemoryDocument {
+    let content = &episode.content;
+    let mut metadata = Map::from_iter([
+        ("boundary_reason".to_owned(), json!(episode.boundary_reason)),
+        (
+            "start_turn_index".to_owned(),
+            json!(content.start_turn_index),
+        ),
+        ("end_turn_index".to_owned(), json!(content.end_turn_index)),
+    ]);
+    if let Some(item) = &content.current_work_item_id {
+        metadata.insert("work_item_id".to_owned(), json!(item));
+    }
+    MemoryDocument {
+        body: episode.text(),
+        provenance: MemoryProvenance {
+            kind: MemoryKind::Episode,
+            source_ref: SourceRef::episode(&episode.id),
+            scope_kind: MemoryScope::of_workspace(&content.workspace_id),
+            workspace_id: Some(content.workspace_id.clone()),
+            agent_id: episode.agent_id.clone(),
+            source_path: None,
+            title: title_of(&episode.title()),
+            updated_at: episode.created_at,
+            metadata: Value::Object(metadata),
+        },
     }
 }
 

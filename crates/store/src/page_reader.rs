@@ -6,6 +6,7 @@ use crate::host_events::{HostQuery, HostRows};
 use crate::reader::{HistoryItem, Reader};
 use crate::row::AgentNo;
 use crate::tombstones::Tombstone;
+use crate::turn_rows::{self, MemoryRows};
 use crate::{briefs, host_events, tombstones, transcript, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
@@ -73,6 +74,7 @@ impl Reader<'_> {
             history: self.history(no, first_entry, first_turn, 2 * limits::RECENT_MESSAGES)?,
             operator: operator.map(|entry| entry.envelope),
             work: work_rows::shown(self, no, agent, first_entry)?,
+            memory: turn_rows::memory(self, no, agent)?,
             children: self.children_at_work(no, agent)?,
             tasks: self.tasks_to_tell(no)?,
         })
@@ -88,6 +90,7 @@ pub struct DraftRows {
     /// Newest message of the operator. Absent if there is none.
     pub operator: Option<MessageEnvelope>,
     pub work: WorkOverview,
+    pub memory: MemoryRows,
     /// Tasks that stand for children, with what the agent is shown of each, oldest first.
     pub children: Vec<(TaskRecord, Box<ChildFacts>)>,
     /// The tasks shown to an agent, newest first.

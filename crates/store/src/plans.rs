@@ -3,10 +3,10 @@
 use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
-    delivery_targets, effects, events, generations, hints, host_events, interjections, item_trace,
-    kept_replies, log, mark, memory_outbox, memory_rows, model_limits, queue, retention, tasks,
-    timers, tokens, tombstones, transcript, triggers, usage, waits, work_items, workspace_profiles,
-    workspaces,
+    delivery_targets, effects, episodes, events, generations, hints, host_events, interjections,
+    item_trace, kept_replies, log, mark, memory_outbox, memory_rows, model_limits, queue,
+    retention, tasks, timers, tokens, tombstones, transcript, triggers, usage, waits, work_items,
+    workspace_profiles, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -55,6 +55,12 @@ const HOT: &[(&str, Option<&str>)] = &[
     (memory_outbox::REMOVE, None),
     (memory_outbox::NOTE_TAKEN, None),
     (memory_rows::BRIEFS, None),
+    (memory_rows::EPISODES, Some("episodes_of_agent")),
+    (episodes::MEMORY, None),
+    (episodes::ONE, Some("episodes_of_agent")),
+    (episodes::BEFORE, Some("episodes_of_agent")),
+    (episodes::AFTER, Some("episodes_of_agent")),
+    (episodes::OF_ITEM, Some("episodes_of_item")),
     (memory_rows::WORK_ITEMS, Some("work_items_of_agent")),
     (workspace_profiles::ONE, None),
     (usage::ADD, None),

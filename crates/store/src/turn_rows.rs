@@ -7,10 +7,11 @@
 use crate::error::Error;
 use crate::reader::{HistoryItem, Reader};
 use crate::row::AgentNo;
-use crate::{agents, log, work_rows};
+use crate::{agents, episodes, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ChildFacts;
 use holon_domain::log::{FrameRecord, LogEntry};
+use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
 use holon_domain::provider::StoredLimits;
@@ -38,6 +39,10 @@ pub struct FrameTexts {
     pub work: Option<String>,
     /// Parts of `work`; empty in frames of earlier builds.
     pub work_parts: Vec<PartLength>,
+    /// The agent's episodes as shown in the first request; absent if it showed none.
+    pub episodes: Option<String>,
+    /// Revision of the working memory that the first request showed.
+    pub memory_revision: u64,
     /// Parts that the first request did not show whole.
     pub cuts: Vec<BlockCut>,
     /// Estimated tokens by which it exceeded its budget.
@@ -46,6 +51,32 @@ pub struct FrameTexts {
     pub repairs: Option<TerminalReason>,
     /// True if the first request offered its tools without the descriptions of their arguments.
     pub brief_tools: bool,
+}
+
+/// What an agent remembers of its work, as a prompt may show it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryRows {
+    pub state: WorkingMemoryState,
+    /// Newest episodes, and newest ones of the current item, newest first.
+    pub episodes: Vec<EpisodeRecord>,
+}
+
+/// Reads what an agent remembers.
+pub(crate) fn memory(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<MemoryRows, Error> {
+    if agent.is_temporary() {
+        return Ok(MemoryRows::default());
+    }
+    let state = episodes::memory(reader.conn(), no)?;
+    let item = agent.work.current.as_ref().map(|current| &current.id);
+    let episodes = match state.archived_episode_count {
+        0 => Vec::new(),
+        _ => episodes::candidates(reader.conn(), no, item)?,
+    };
+    Ok(MemoryRows { state, episodes })
 }
 
 /// All rows that a model request of an open turn is built from, read in one transaction.
@@ -65,6 +96,8 @@ pub struct TurnRows {
     pub frame: Option<FrameTexts>,
     /// The agent's work, for the first request of a turn; absent once the frame is stored.
     pub work: Option<WorkOverview>,
+    /// What the agent remembers, for the first request of a turn; absent once the frame is stored.
+    pub memory: Option<MemoryRows>,
     /// Tasks that stand for children, with what the agent is shown of each, oldest first. Read with `work`.
     pub children: Vec<(TaskRecord, Box<ChildFacts>)>,
     /// The work item of the turn in its current state.
@@ -201,6 +234,10 @@ pub(crate) fn turn(
         Some(_) => None,
         None => Some(work_rows::shown(reader, no, &agent, turn.first_entry)?),
     };
+    let memory = match &frame {
+        Some(_) => None,
+        None => Some(memory(reader, no, &agent)?),
+    };
     let children = match &frame {
         Some(_) => Vec::new(),
         None => reader.children_at_work(no, &agent)?,
@@ -223,6 +260,7 @@ pub(crate) fn turn(
     };
     Ok(Some(TurnRows {
         work,
+        memory,
         children,
         item,
         // Twice as many as are shown, so that the prompt can leave out whole turns.
@@ -270,7 +308,12 @@ pub(crate) fn frame_texts(
         Some(hash) => reader.blob(hash)?,
         None => None,
     };
-    let is_complete = surroundings.is_some() == frame.surroundings.is_some();
+    let episodes = match &frame.episodes {
+        Some(hash) => reader.blob(hash)?,
+        None => None,
+    };
+    let is_complete = surroundings.is_some() == frame.surroundings.is_some()
+        && episodes.is_some() == frame.episodes.is_some();
     let lasting = stable.zip(agent_scoped).filter(|_| is_complete);
     Ok(lasting.map(|(stable, agent_scoped)| FrameTexts {
         stable,
@@ -279,6 +322,8 @@ pub(crate) fn frame_texts(
         agent_parts: frame.agent_parts.clone(),
         work: frame.work.clone(),
         work_parts: frame.work_parts.clone(),
+        episodes,
+        memory_revision: frame.working_memory_revision,
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
         repairs: frame.repairs,

@@ -11,10 +11,10 @@ use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, events,
-    generations, hints, host_events, interjections, log, memory_outbox, model_limits, queue,
-    retention, tasks, timers, tombstones, triggers, usage, waits, work_items, workspace_profiles,
-    workspaces,
+    aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, episodes,
+    events, generations, hints, host_events, interjections, log, memory_outbox, model_limits,
+    queue, retention, tasks, timers, tombstones, triggers, usage, waits, work_items,
+    workspace_profiles, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -220,6 +220,11 @@ impl<'a> Tx<'a> {
             }
             Fact::OccupancyTaken(occupancy) => workspaces::occupy(conn, no, occupancy),
             Fact::OccupancyReleased => workspaces::release(conn, no),
+            Fact::WorkingMemoryWritten(state) => episodes::write_memory(conn, no, state),
+            Fact::EpisodeArchived(episode) => {
+                episodes::archive(conn, no, episode)?;
+                memory_outbox::add(conn, no, &MemorySource::Episode(episode.seq))
+            }
             Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
         }
     }
@@ -398,6 +403,8 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::WorkspaceRegistered { .. }
             | Fact::OccupancyTaken(_)
             | Fact::OccupancyReleased
+            | Fact::WorkingMemoryWritten(_)
+            | Fact::EpisodeArchived(_)
             | Fact::BlobKept { .. } => continue,
         };
         if last.is_some_and(|last| seq != last + 1) {

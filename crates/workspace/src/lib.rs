@@ -11,6 +11,7 @@ mod archive;
 mod attachment;
 mod choose;
 mod claims;
+mod episode_file;
 mod error;
 mod fetch;
 mod git;
@@ -36,6 +37,7 @@ pub use archive::{
 pub use attachment::{AttachedRoot, Attachment};
 pub use choose::choose;
 pub use claims::{ClaimFolders, make_private_dir};
+pub use episode_file::{ExportedEpisode, export_episodes, newest_exported_episode};
 pub use error::Error;
 pub use fetch::{FetchError, FetchedTree, Fetcher, GitHost};
 pub use git::{

@@ -6,7 +6,7 @@
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::fd::AsFd;
 use std::path::Path;
 
@@ -103,6 +103,14 @@ impl PlainFile {
         let mut bounded = (&self.file).take(most);
         bounded.read_to_end(&mut content).map_err(ReadFailure::Io)?;
         Ok(content)
+    }
+
+    /// Reads the end of the file, at most this many bytes. Also returns the position at which they begin.
+    pub(crate) fn read_tail(&self, most: u64) -> Result<(u64, Vec<u8>), ReadFailure> {
+        let start = self.bytes().saturating_sub(most);
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(start)).map_err(ReadFailure::Io)?;
+        Ok((start, self.read_head(most)?))
     }
 }
 

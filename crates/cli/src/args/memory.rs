@@ -3,7 +3,8 @@
 use super::AgentArg;
 use clap::Subcommand;
 use holon_domain::limits::{
-    MEMORY_CONTENT_CHARS, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS, MEMORY_RESULTS_MAX,
+    EPISODES_PAGE, EPISODES_PAGE_MAX, MEMORY_CONTENT_CHARS, MEMORY_CONTENT_CHARS_MAX,
+    MEMORY_RESULTS, MEMORY_RESULTS_MAX,
 };
 
 /// Subcommands of `holon memory`.
@@ -33,6 +34,17 @@ pub(crate) enum MemoryCommand {
         #[command(flatten)]
         agent: AgentArg,
     },
-    /// Build the index of an agent's memory anew. Nothing is lost: the index is derived.
+    /// List an agent's episodes, the newest first: finished chunks of its work with what was done and left.
+    Episodes {
+        /// Largest number of episodes to print.
+        #[arg(long, value_name = "N", default_value_t = EPISODES_PAGE as u64, value_parser = clap::value_parser!(u64).range(1..=EPISODES_PAGE_MAX as u64))]
+        limit: u64,
+        /// Print only episodes before this position.
+        #[arg(long, value_name = "SEQ")]
+        before: Option<u64>,
+        #[command(flatten)]
+        agent: AgentArg,
+    },
+    /// Build the index of an agent's memory anew, and the export of its episodes. Nothing is lost: both are derived.
     Rebuild(AgentArg),
 }

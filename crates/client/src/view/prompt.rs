@@ -42,7 +42,7 @@ pub struct ShownPrompt {
     pub prompt_tokens: u64,
     pub prompt_cache_key: String,
     pub context_fingerprint: String,
-    /// Changes of the agent's work that the prompt could show.
+    /// Revision of the working memory that the prompt shows.
     #[serde(default)]
     pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had.

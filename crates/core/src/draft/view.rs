@@ -11,6 +11,7 @@ use holon_domain::budget::BudgetStanding;
 use holon_domain::decision::Fact;
 use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
+use holon_domain::memory::WorkingMemoryState;
 use holon_domain::needs::Part;
 use holon_domain::queue::{QueueEntry, QueuedPrompt};
 use holon_domain::task::TaskRecord;
@@ -95,6 +96,24 @@ impl Draft<'_> {
                 TreeStanding::default()
             }
         }
+    }
+
+    /// Returns the working memory of the agent.
+    pub(crate) fn memory(&self) -> WorkingMemoryState {
+        match &self.memory {
+            Part::Loaded(memory) => WorkingMemoryState::clone(memory),
+            Part::Missing => {
+                self.missing.borrow_mut().memory = true;
+                WorkingMemoryState::default()
+            }
+        }
+    }
+
+    /// Replaces the working memory of the agent.
+    pub(crate) fn put_memory(&mut self, memory: WorkingMemoryState) {
+        let memory = Box::new(memory);
+        self.memory = Part::Loaded(memory.clone());
+        self.facts.push(Fact::WorkingMemoryWritten(memory));
     }
 
     /// Returns what is known about a child of the agent; `None` if there is no such child.

@@ -67,7 +67,6 @@ impl Draft<'_> {
 
     /// Writes an item. The caller, `work::write`, maintains the counts in the agent's row.
     pub(crate) fn put_work_item(&mut self, item: WorkItemRecord) {
-        self.agent.work.revision += 1;
         let fact = Fact::WorkItemWritten(Box::new(item.clone()));
         self.work.items.insert(item.id.clone(), Some(item));
         self.fact(fact);
@@ -142,7 +141,6 @@ impl Draft<'_> {
             waits.push(wait.clone());
         }
         self.work.waits = Part::Loaded(waits);
-        self.agent.work.revision += 1;
         self.fact(Fact::WaitWritten(Box::new(wait)));
     }
 
@@ -157,7 +155,6 @@ impl Draft<'_> {
     }
 
     pub(crate) fn put_timer(&mut self, timer: TimerRecord) {
-        self.agent.work.revision += 1;
         let fact = Fact::TimerWritten(Box::new(timer.clone()));
         self.work.timers.insert(timer.id.clone(), Some(timer));
         self.fact(fact);

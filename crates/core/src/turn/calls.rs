@@ -14,7 +14,7 @@ use crate::input::{CallIntent, CurrentRound, Reply, Stamp};
 use crate::policy::{self, ExecutionAct};
 use crate::rejection::Rejection;
 use crate::workspace::AttachAuthority;
-use crate::{delegation, skill, task, work, workspace};
+use crate::{delegation, memory, skill, task, work, workspace};
 use holon_domain::AgentId;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
@@ -412,7 +412,7 @@ fn enter_workspace(
 /// Writes the result of the running call and runs the calls behind it.
 fn continue_calls(
     draft: &mut Draft<'_>,
-    turn: OpenTurn,
+    mut turn: OpenTurn,
     duration_ms: u64,
     result: impl FnOnce(&ToolCall) -> ToolEnvelope,
 ) -> Reply {
@@ -430,8 +430,12 @@ fn continue_calls(
         );
         return Reply::Done;
     };
-    if let Some((call, _)) = round.calls().nth(place.call_index) {
-        finish_call(draft, &turn, call, result(call), duration_ms);
+    if let Some((call, planned)) = round.calls().nth(place.call_index) {
+        let envelope = result(call);
+        if let Some(Ok(intent)) = planned {
+            memory::note_call(&mut turn.evidence, intent, &envelope);
+        }
+        finish_call(draft, &turn, call, envelope, duration_ms);
     }
     run_calls(draft, turn, &round, place.call_index + 1);
     Reply::Done

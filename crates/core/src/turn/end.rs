@@ -9,7 +9,8 @@ use super::notice;
 use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
-use crate::{detached, outbox, rest, skill, task, usage, work};
+use crate::memory::TurnOutcome;
+use crate::{detached, memory, outbox, rest, skill, task, usage, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{
@@ -45,12 +46,20 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     work::handle_turn_end(draft, turn, ending.reason);
     skill::handle_turn_end(draft, ending.kind());
     let completed = ending.kind() == TerminalKind::Completed;
+    let outcome = TurnOutcome {
+        words: match &ending.failure {
+            Some(failure) => Some(format!("the turn failed: {}", failure.artifact.summary)),
+            None => last_words(turn, &ending),
+        },
+        rests: ending.rest.is_some(),
+    };
     if let Some(rest) = ending.rest {
         rest::begin_rest(draft, rest.reason, rest.duration_ms, turn.authority);
     }
     if completed && !turn.owes.is_empty() {
         acknowledge_work(draft, turn);
     }
+    memory::handle_turn_end(draft, turn, &outcome);
     record_closure(draft, turn);
     draft.note_end_of_turn();
 }

@@ -8,6 +8,7 @@ use crate::transport::reply_route;
 use holon_domain::agent::AgentRecord;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
+use holon_domain::memory::TurnEvidence;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
@@ -80,6 +81,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         bound_progress: false,
         completions: Vec::new(),
         delivery: None,
+        evidence: TurnEvidence::default(),
         notifications: 0,
         reply_route,
         correlation_id: envelope.correlation_id,

@@ -168,6 +168,7 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         | Fact::UsageCharged(_)
         | Fact::CallReserved(_)
         | Fact::ReservationReleased
+        | Fact::WorkingMemoryWritten(_)
         | Fact::BlobKept { .. } => {
             return None;
         }
@@ -217,6 +218,7 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
         }
         Fact::OccupancyTaken(taken) => format!("occupies {}", taken.execution_root_id),
         Fact::OccupancyReleased => "occupies nothing".to_owned(),
+        Fact::EpisodeArchived(episode) => format!("episode {} archived", episode.seq),
     })
 }
 

@@ -8,6 +8,7 @@ use holon_domain::decision::Fact;
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::intent::HostAction;
 use holon_domain::limits;
+use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::usage::UsageCharge;
@@ -41,6 +42,42 @@ impl World {
             }
         }
         self.charges.push(charge.clone());
+    }
+
+    fn write_memory(&mut self, memory: &WorkingMemoryState) {
+        let (before, after) = (&self.memory, memory);
+        let changed = before.current_working_memory != after.current_working_memory;
+        let revision = before.working_memory_revision + u64::from(changed);
+        assert_eq!(
+            after.working_memory_revision, revision,
+            "one change, one revision"
+        );
+        let archived = self.episodes.len() as u64;
+        assert_eq!(
+            after.archived_episode_count, archived,
+            "episodes are counted"
+        );
+        assert_ne!(before, after, "only a change is written");
+        self.memory = memory.clone();
+    }
+
+    fn archive(&mut self, episode: &EpisodeRecord) {
+        assert_eq!(
+            episode.seq,
+            self.episodes.len() as u64 + 1,
+            "episodes are dense"
+        );
+        let content = &episode.content;
+        assert!(content.start_turn_index <= content.end_turn_index);
+        assert!(content.start_message_count <= content.end_message_count);
+        if let Some(last) = self.episodes.last() {
+            assert!(
+                last.content.end_turn_index < content.start_turn_index,
+                "a turn is in one episode"
+            );
+        }
+        assert!(episode.summary.len() <= limits::EPISODE_SUMMARY_BYTES);
+        self.episodes.push(episode.clone());
     }
 
     fn write_fact(&mut self, fact: &Fact) {
@@ -120,6 +157,8 @@ impl World {
                 assert!(was_reserved, "a reservation is released once");
             }
             Fact::BlobKept { .. } => {}
+            Fact::WorkingMemoryWritten(memory) => self.write_memory(memory),
+            Fact::EpisodeArchived(episode) => self.archive(episode),
             Fact::WorkItemWritten(item) => self.write_item(item),
             Fact::WaitWritten(wait) => self.write_wait(wait),
             Fact::TimerWritten(timer) => self.write_timer(timer),

@@ -7,6 +7,7 @@ mod briefs;
 mod hints;
 mod items;
 mod lives;
+mod memory;
 mod rechecks;
 mod reports;
 mod ticks;

@@ -25,6 +25,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
+use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
 use holon_domain::model::ModelChain;
 use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::previous_exit::PreviousExit;
@@ -113,6 +114,9 @@ pub(crate) struct World {
     pub(crate) tree: TreeStanding,
     /// What the agent is shown of its children.
     pub(crate) children: BTreeMap<AgentId, ChildFacts>,
+    pub(crate) memory: WorkingMemoryState,
+    /// Archived episodes, oldest first.
+    pub(crate) episodes: Vec<EpisodeRecord>,
     /// Stored occupancy of the agent.
     pub(crate) occupancy: Option<Occupancy>,
     /// Newest generation that the host has given out.
@@ -171,6 +175,8 @@ impl World {
             triggers: Vec::new(),
             tree: TreeStanding::default(),
             children: BTreeMap::new(),
+            memory: WorkingMemoryState::default(),
+            episodes: Vec::new(),
             occupancy: None,
             newest_generation: 0,
             now: make::T0,
@@ -289,6 +295,7 @@ impl World {
                 .iter()
                 .map(|id| (id.clone(), self.children.get(id).cloned().map(Box::new)))
                 .collect(),
+            memory: part(needs.memory, || Box::new(self.memory.clone())),
             ..self.load_work(needs)
         }
     }

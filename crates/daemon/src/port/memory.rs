@@ -1,8 +1,10 @@
-//! The engine's port for the files that memory is derived from. Blocking work runs off the async threads.
+//! The engine's port for the files that memory is derived from, and the export of episodes. Blocking work runs off the async threads.
 
 use async_trait::async_trait;
 use holon_domain::memory::{CuratedFile, WorkspaceProfile};
-use holon_engine::ports::{CuratedContent, MemoryFiles, ProfiledWorkspace};
+use holon_engine::ports::{
+    CuratedContent, EpisodeExport, ExportedEpisode, MemoryFiles, ProfiledWorkspace,
+};
 use holon_workspace::CuratedText;
 use std::path::{Path, PathBuf};
 
@@ -58,5 +60,27 @@ impl MemoryFiles for MemoryFolder {
             )
         });
         look.await.ok().flatten()
+    }
+
+    async fn exported_episode(&self, agent_home: &str) -> Option<ExportedEpisode> {
+        let home = PathBuf::from(agent_home);
+        let look =
+            tokio::task::spawn_blocking(move || holon_workspace::newest_exported_episode(&home));
+        let found = look.await.ok().flatten()?;
+        Some(ExportedEpisode {
+            seq: found.seq,
+            id: found.id,
+        })
+    }
+
+    async fn export_episodes(&self, agent_home: &str, export: EpisodeExport) -> Result<(), String> {
+        let home = PathBuf::from(agent_home);
+        let write = tokio::task::spawn_blocking(move || {
+            holon_workspace::export_episodes(&home, &export.lines, export.restarts)
+        });
+        match write.await {
+            Ok(written) => written.map_err(|error| format!("episodes are not exported: {error}")),
+            Err(stopped) => Err(format!("episodes are not exported: {stopped}")),
+        }
     }
 }

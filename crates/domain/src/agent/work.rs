@@ -134,10 +134,6 @@ pub struct WorkState {
     /// for its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_pause: Option<RestWake>,
-    /// Grows with every write of a work item, a wait or a timer, and with the focus: the working-memory revision of the
-    /// agent's prompts.
-    #[serde(skip_serializing_if = "crate::skip::is_default")]
-    pub revision: u64,
     /// The turn before, if it failed in a way that the agent can repair. Absent in rows of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_turn: Option<FailedTurn>,

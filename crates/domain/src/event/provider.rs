@@ -25,8 +25,8 @@ pub struct ProviderRoundCompleted {
     pub prompt_cache_key: String,
     /// Hash of the prompt frame; two rounds with the same value had the same frame.
     pub context_fingerprint: String,
-    /// Changes of the agent's work that the request could show: those of its items, its focus, its waits and its timers.
-    /// Absent before the first one, and in events of earlier builds.
+    /// Revision of the agent's working memory when the turn began. Absent before the first one, and in events of earlier
+    /// builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub working_memory_revision: u64,
     /// Recaps that the agent's turns had had, including one that this request was the first to hold. Absent before the

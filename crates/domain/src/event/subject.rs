@@ -65,6 +65,8 @@ impl Event {
             | Self::SystemTickSuppressed(_)
             | Self::WorkItemWritten(_)
             | Self::WorkItemPicked(_)
+            | Self::WorkingMemoryUpdated(_)
+            | Self::EpisodeMemoryFinalized(_)
             | Self::WorkItemFocusReleased(_)
             | Self::WorkItemPlanArtifactRefreshed(_)
             | Self::WorkItemRecheckConsumed(_)

@@ -1,4 +1,4 @@
-//! Bounds of the memory of agents: its index, searches and exact reads.
+//! Bounds of the memory of agents: its index, searches and exact reads, working memory and episodes.
 
 /// Results of a memory search if the caller names no number.
 pub const MEMORY_RESULTS: u32 = 10;
@@ -36,3 +36,46 @@ pub const MEMORY_SNIPPET_CHARS: usize = 240;
 pub const MEMORY_OUTBOX_PRUNE: u64 = 256;
 /// Workspaces of one agent whose profiles are indexed.
 pub const MEMORY_PROFILES: usize = 32;
+/// Turns of one episode. At this many it is finalized, so that the builder stays small.
+pub const EPISODE_TURNS: u32 = 12;
+/// Fewest turns of an episode that a wait or the result of a task ends. A shorter one goes on, so that an agent that
+/// waits after every turn does not archive each of them.
+pub const EPISODE_TURNS_MIN: u32 = 2;
+/// Bytes of one entry in a list of the working memory or of an episode. Longer ones are cut.
+pub const MEMORY_ENTRY_BYTES: usize = 200;
+/// Files in the working memory and in an episode. The oldest are dropped.
+pub const MEMORY_FILES: usize = 8;
+/// Commands of an episode. The oldest are dropped.
+pub const MEMORY_COMMANDS: usize = 8;
+/// Checks of an episode, such as runs of tests. The oldest are dropped.
+pub const MEMORY_CHECKS: usize = 8;
+/// Commands of one turn that memory keeps, and as many checks. The oldest are dropped.
+pub const MEMORY_TURN_COMMANDS: usize = 4;
+/// Decisions in the working memory. The oldest are dropped.
+pub const MEMORY_DECISIONS: usize = 6;
+/// Decisions of an episode: one of each of its turns.
+pub const EPISODE_DECISIONS: usize = EPISODE_TURNS as usize;
+/// Entries of the checklist in the working memory. The last ones are left out.
+pub const MEMORY_TODOS: usize = 12;
+/// Open entries of the checklist in the working memory and in an episode. The last ones are left out.
+pub const MEMORY_FOLLOWUPS: usize = 6;
+/// Things that are waited for in the working memory and in an episode. The least relevant are left out.
+pub const MEMORY_WAITS: usize = 4;
+/// Lines of a plan in the working memory. The rest is in the plan file.
+pub const MEMORY_PLAN_LINES: usize = 6;
+/// Lines of a delta of the working memory.
+pub const MEMORY_DELTA_LINES: usize = 6;
+/// Largest summary of an episode, in bytes. A longer one is cut.
+pub const EPISODE_SUMMARY_BYTES: usize = 1_200;
+/// Newest episodes, and newest ones of the current work item, that are considered for a prompt.
+pub const EPISODE_CANDIDATES: usize = 12;
+/// Episodes in one prompt.
+pub const EPISODES_SHOWN: usize = 3;
+/// Largest part of a prompt with episodes, in estimated tokens. Less relevant ones are left out.
+pub const EPISODES_TOKENS: usize = 1_200;
+/// Episodes in one page of a list if the caller names no number.
+pub const EPISODES_PAGE: usize = 20;
+/// Most episodes in one page of a list. More is refused.
+pub const EPISODES_PAGE_MAX: usize = 200;
+/// Episodes that one step writes to the export in the agent's home.
+pub const EPISODES_EXPORT_STEP: usize = 200;

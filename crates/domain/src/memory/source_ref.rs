@@ -1,7 +1,7 @@
 //! Source references: the opaque handles of memory documents.
 
 use super::MemoryKind;
-use crate::id::{BriefId, WorkItemId, WorkspaceId};
+use crate::id::{BriefId, EpisodeId, WorkItemId, WorkspaceId};
 use serde::{Deserialize, Serialize};
 
 /// Longest source reference, in bytes. The longest id of a source is far below it.
@@ -54,6 +54,15 @@ impl SourceRef {
     pub fn brief(id: &BriefId) -> Self {
         Self {
             kind: MemoryKind::Brief,
+            id: id.as_str().to_owned(),
+        }
+    }
+
+    /// Names an archived episode.
+    #[must_use]
+    pub fn episode(id: &EpisodeId) -> Self {
+        Self {
+            kind: MemoryKind::Episode,
             id: id.as_str().to_owned(),
         }
     }

@@ -112,6 +112,14 @@ pub(super) const WORDS: &[&str] = &[
     "brief_tools", "operator_seq", "over_tokens", "work_item_delegation_created", "task_child_spawned",
     "child_agent_id", "delegation_id", "supervision_task_id", "visibility", "private", "public", "workspace_mode",
     "control_request_admitted", "child_followup", "SpawnAgent",
+    "working_memory_updated", "episode_memory_finalized", "current_working_memory", "active_episode_builder",
+    "start_turn_index", "end_turn_index", "start_message_count", "end_message_count", "decisions", "commands",
+    "verification", "working_set_files", "recent_decisions", "boundary_reason", "carry_forward", "waiting_on",
+    "scope_hints", "work_summary", "last_prompted_working_memory_revision", "pending_working_memory_delta",
+    "archived_episode_count", "history_marks", "message_count", "turn_memory_delta", "changed_fields",
+    "summary_lines", "created_at_turn", "from_revision", "to_revision", "touched_files", "pending_followups",
+    "turns", "terminal_turn_completed", "active_work_changed", "hard_turn_cap", "wait_boundary", "result_checkpoint",
+    "task_rejoined", "episode_id", "turn_range", "todo_list",
 ];
 
 /// Bounds on the length of a word, in bytes. Longer text need not be looked up.

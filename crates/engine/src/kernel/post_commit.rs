@@ -82,6 +82,8 @@ impl PostCommitWork {
                 | Fact::WorkspaceRegistered { .. }
                 | Fact::OccupancyTaken(_)
                 | Fact::OccupancyReleased
+                | Fact::WorkingMemoryWritten(_)
+                | Fact::EpisodeArchived(_)
                 | Fact::BlobKept { .. } => {}
             }
         }

@@ -1,12 +1,13 @@
-//! The background feeding of memory indexes: after a commit the agent's index takes its changes, one agent at a time.
+//! The background feeding of memory indexes: after a commit the agent's index takes its changes, one agent at a time. New
+//! episodes are exported with them.
 
 use super::{Memory, MemorySubject};
 use crate::ports::ProfiledWorkspace;
 use crate::shell::Shell;
 use holon_domain::AgentId;
 use holon_domain::limits::{MEMORY_CATCH_UP_MS, MEMORY_OUTBOX_PRUNE};
-use holon_domain::memory::MemoryFault;
-use holon_store::IndexPosition;
+use holon_domain::memory::{EpisodeSeq, MemoryFault};
+use holon_store::{EpisodeRange, IndexPosition};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -16,9 +17,13 @@ const REMEMBERED: usize = 4_096;
 /// Agents with changes that are looked for at once.
 const AGENTS_AT_ONCE: usize = 10_000;
 
-/// Positions of indexes, as far as they are known. An agent without a change since is not looked at.
+/// Positions of indexes and exports, as far as they are known. An agent without a change since is not looked at.
 #[derive(Debug, Default)]
-struct FeedMarks(HashMap<AgentId, IndexPosition>);
+struct FeedMarks {
+    indexes: HashMap<AgentId, IndexPosition>,
+    /// Newest episode in the export of each agent.
+    exports: HashMap<AgentId, EpisodeSeq>,
+}
 
 impl Memory {
     /// Takes an agent's changes into its index. Returns the position it has come to; `None` without a home.
@@ -72,7 +77,7 @@ impl Shell {
     }
 
     async fn feed_memory(&self, agent_id: &AgentId, marks: &mut FeedMarks) {
-        let known = marks.0.get(agent_id).unwrap_or(&IndexPosition::Empty);
+        let known = marks.indexes.get(agent_id).unwrap_or(&IndexPosition::Empty);
         if !matches!(self.store.memory_pending(agent_id, known).await, Ok(1..)) {
             return;
         }
@@ -90,13 +95,39 @@ impl Shell {
                 if let IndexPosition::Following { cursor } = position {
                     self.prune_outbox(agent_id, cursor).await;
                 }
-                if marks.0.len() >= REMEMBERED {
-                    marks.0.clear();
+                if marks.indexes.len() >= REMEMBERED {
+                    marks.indexes.clear();
                 }
-                marks.0.insert(agent_id.clone(), position);
+                marks.indexes.insert(agent_id.clone(), position);
             }
             Err(fault) => {
                 tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
+            }
+        }
+        self.export_episodes(&MemorySubject::of(&agent), marks)
+            .await;
+    }
+
+    /// Continues the export of an agent's episodes, if there are more than it is known to have.
+    async fn export_episodes(&self, subject: &MemorySubject, marks: &mut FeedMarks) {
+        let agent_id = &subject.agent_id;
+        let newest = EpisodeRange::Before(EpisodeSeq::MAX, 1);
+        let Ok(newest) = self.memory.episodes(subject, newest).await else {
+            return;
+        };
+        let newest = newest.first().map(|episode| episode.seq);
+        if newest.is_none() || newest == marks.exports.get(agent_id).copied() {
+            return;
+        }
+        match self.memory.export_episodes(subject).await {
+            Ok(exported) => {
+                if marks.exports.len() >= REMEMBERED {
+                    marks.exports.clear();
+                }
+                marks.exports.insert(agent_id.clone(), exported);
+            }
+            Err(fault) => {
+                tracing::warn!(%agent_id, %fault, "episodes are exported later");
             }
         }
     }

@@ -1,11 +1,15 @@
 //! The service on a real home: curated files, a damaged index, and what a search says about what it left out.
 
 use super::{Memory, MemorySubject};
-use crate::ports::{Clock, CuratedContent, MemoryFiles, ProfiledWorkspace};
+use crate::ports::{
+    Clock, CuratedContent, EpisodeExport, ExportedEpisode, MemoryFiles, ProfiledWorkspace,
+};
 use async_trait::async_trait;
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
+use holon_domain::decision::{Decision, Fact};
+use holon_domain::limits::EPISODES_EXPORT_STEP;
 use holon_domain::memory::{
-    CuratedFile, MemoryFault, MemoryGet, MemorySearch, SourceRef, WorkspaceProfile,
+    CuratedFile, EpisodeRecord, MemoryFault, MemoryGet, MemorySearch, SourceRef, WorkspaceProfile,
 };
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Timestamp};
@@ -14,14 +18,17 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Curated files that the test sets.
+/// Curated files that the test sets, and the export of episodes.
 #[derive(Debug, Default)]
-struct Shelf(Mutex<Vec<(CuratedFile, CuratedContent)>>);
+struct Shelf {
+    curated: Mutex<Vec<(CuratedFile, CuratedContent)>>,
+    exported: Mutex<Vec<String>>,
+}
 
 #[async_trait]
 impl MemoryFiles for Shelf {
     async fn curated(&self, _: &str) -> Vec<(CuratedFile, CuratedContent)> {
-        self.0.lock().unwrap().clone()
+        self.curated.lock().unwrap().clone()
     }
 
     async fn has_home(&self, _: &str) -> bool {
@@ -30,6 +37,24 @@ impl MemoryFiles for Shelf {
 
     async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
         None
+    }
+
+    async fn exported_episode(&self, _: &str) -> Option<ExportedEpisode> {
+        let exported = self.exported.lock().unwrap();
+        let last: EpisodeRecord = serde_json::from_str(exported.last()?).ok()?;
+        Some(ExportedEpisode {
+            seq: last.seq,
+            id: last.id,
+        })
+    }
+
+    async fn export_episodes(&self, _: &str, export: EpisodeExport) -> Result<(), String> {
+        let mut exported = self.exported.lock().unwrap();
+        if export.restarts {
+            exported.clear();
+        }
+        exported.extend(export.lines);
+        Ok(())
     }
 }
 
@@ -76,9 +101,31 @@ fn agent(home: &str) -> AgentRecord {
 
 /// The service for agent `main` with this home.
 fn service(home: &Path) -> (Memory, Arc<Shelf>, MemorySubject) {
+    service_with(home, 0)
+}
+
+fn episode(seq: u64) -> EpisodeRecord {
+    serde_json::from_value(serde_json::json!({
+        "id": format!("ep_{seq}"), "seq": seq, "agent_id": "main", "created_at": Timestamp::from_millis(0),
+        "boundary_reason": "hard_turn_cap", "workspace_id": "agent_home",
+        "start_turn_index": seq, "end_turn_index": seq, "start_message_count": 0, "end_message_count": seq,
+        "summary": format!("the lantern was lit, {seq}"),
+    }))
+    .unwrap()
+}
+
+/// The service for an agent with so many episodes.
+fn service_with(home: &Path, episodes: u64) -> (Memory, Arc<Shelf>, MemorySubject) {
     let agent = agent(&home.to_string_lossy());
     let mut db = Db::in_memory().unwrap();
-    db.write(|tx| tx.create_agent(&agent)).unwrap();
+    let no = db.write(|tx| tx.create_agent(&agent)).unwrap();
+    let archived = (1..=episodes).map(|seq| Fact::EpisodeArchived(Box::new(episode(seq))));
+    let decision = Decision {
+        agent: agent.clone(),
+        facts: archived.collect(),
+        more: false,
+    };
+    db.write(|tx| tx.apply(no, &decision)).unwrap();
     let shelf = Arc::<Shelf>::default();
     let memory = Memory {
         reads: Arc::new(Inline::new(db)),
@@ -90,7 +137,7 @@ fn service(home: &Path) -> (Memory, Arc<Shelf>, MemorySubject) {
 }
 
 fn set(shelf: &Shelf, content: CuratedContent) {
-    *shelf.0.lock().unwrap() = vec![(CuratedFile::SelfModel, content)];
+    *shelf.curated.lock().unwrap() = vec![(CuratedFile::SelfModel, content)];
 }
 
 fn text(words: &str) -> CuratedContent {
@@ -203,4 +250,59 @@ async fn a_query_of_100_kb_is_cut_and_the_answer_says_so() {
     assert_eq!(page.notes.len(), 1, "{:?}", page.notes);
     let page = memory.search(&subject, asked("\" * (")).await.unwrap();
     assert_eq!(page.notes, ["the query holds no word, name or number"]);
+}
+
+#[tokio::test]
+async fn an_export_is_continued_where_it_ends() {
+    let home = tempfile::tempdir().unwrap();
+    let all = EPISODES_EXPORT_STEP as u64 + 3;
+    let (memory, shelf, subject) = service_with(home.path(), all);
+    let exported = || {
+        let lines = shelf.exported.lock().unwrap();
+        let read = |line: &String| serde_json::from_str::<EpisodeRecord>(line).unwrap();
+        lines.iter().map(read).collect::<Vec<_>>()
+    };
+    let expected: Vec<EpisodeRecord> = (1..=all).map(episode).collect();
+    assert_eq!(memory.export_episodes(&subject).await.unwrap(), all);
+    assert_eq!(exported(), expected);
+    for left in [all, all - 2, 1, 0] {
+        shelf.exported.lock().unwrap().truncate(left as usize);
+        assert_eq!(memory.export_episodes(&subject).await.unwrap(), all);
+        assert_eq!(exported(), expected, "{left} lines were left");
+    }
+}
+
+#[tokio::test]
+async fn the_export_of_another_agent_of_the_name_is_replaced() {
+    let home = tempfile::tempdir().unwrap();
+    let foreign = EpisodeRecord {
+        id: holon_domain::EpisodeId::from_stored("ep_foreign"),
+        ..episode(2)
+    };
+    let foreign = serde_json::to_string(&foreign).unwrap();
+    for episodes in [3, 1, 0] {
+        let (memory, shelf, subject) = service_with(home.path(), episodes);
+        shelf.exported.lock().unwrap().push(foreign.clone());
+        assert_eq!(memory.export_episodes(&subject).await.unwrap(), episodes);
+        let lines = shelf.exported.lock().unwrap().len() as u64;
+        assert_eq!(lines, episodes);
+        assert!(!shelf.exported.lock().unwrap().contains(&foreign));
+    }
+}
+
+#[tokio::test]
+async fn a_rebuild_finds_episodes_and_writes_the_export() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service_with(home.path(), 2);
+    let page = memory.search(&subject, asked("lantern")).await.unwrap();
+    assert_eq!(page.results.len(), 2, "{page:?}");
+    let get = MemoryGet {
+        source_ref: SourceRef::parse("episode:ep_2").unwrap(),
+        max_chars: 100,
+    };
+    let content = memory.get(&subject, get).await.unwrap();
+    assert_eq!(content.content, "the lantern was lit, 2");
+    let rebuilt = memory.rebuild(&subject, true).await.unwrap();
+    assert!(rebuilt.done, "{rebuilt:?}");
+    assert_eq!(shelf.exported.lock().unwrap().len(), 2);
 }

@@ -4,7 +4,10 @@ use super::ReadHandle;
 use crate::error::Error;
 use crate::memory::MemorySubject;
 use holon_domain::AgentId;
-use holon_domain::memory::{MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch};
+use holon_domain::memory::{
+    EpisodePage, EpisodeSeq, MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch,
+};
+use holon_store::EpisodeRange;
 
 impl ReadHandle {
     /// Searches an agent's memory from its active workspace.
@@ -45,6 +48,30 @@ impl ReadHandle {
     ) -> Result<MemoryRebuild, Error> {
         let subject = self.memory_subject(agent_id).await?;
         Ok(self.memory.rebuild(&subject, restarts).await?)
+    }
+
+    /// Returns a page of an agent's episodes before a position, the newest first.
+    ///
+    /// # Errors
+    /// When there is no such agent, or storage fails.
+    pub async fn episodes(
+        &self,
+        agent_id: &AgentId,
+        before_seq: Option<EpisodeSeq>,
+        limit: usize,
+    ) -> Result<EpisodePage, Error> {
+        let before = before_seq.unwrap_or(EpisodeSeq::MAX);
+        let range = EpisodeRange::Before(before, limit.saturating_add(1));
+        let id = agent_id.clone();
+        let found = self.read_agent(agent_id, move |reader, _, _| reader.episodes(&id, range));
+        let mut episodes = found.await?;
+        let has_more = episodes.len() > limit;
+        episodes.truncate(limit);
+        let next_before_seq = episodes.last().map(|oldest| oldest.seq);
+        Ok(EpisodePage {
+            next_before_seq: next_before_seq.filter(|_| has_more),
+            episodes,
+        })
     }
 
     async fn memory_subject(&self, agent_id: &AgentId) -> Result<MemorySubject, Error> {

@@ -4,8 +4,8 @@
 use super::{ReadHandle, or_default_if_unreadable};
 use crate::error::Error;
 use crate::model_request::{
-    kept_frame, needs_brief_tools, offered_tools, prompt_budget, shown_children, tasks_running_at,
-    to_history_item,
+    kept_frame, kept_memory, needs_brief_tools, offered_tools, prompt_budget, shown_children,
+    tasks_running_at, to_history_item,
 };
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
@@ -26,7 +26,7 @@ use holon_domain::tool_set::ToolSet;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
-use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, PlanFile, Work};
+use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, Memory, PlanFile, Work};
 use holon_store::{DraftRows, PromptRows, RoundUsage, StoredPrompt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -206,6 +206,7 @@ fn draft(
         history: &history,
         operator: rows.operator.as_ref(),
         work: Work::Rows(&rows.work, &PlanFile::Known),
+        memory: Memory::Rows(&rows.memory.state, &rows.memory.episodes),
         tasks: &tasks,
         children: &children,
         now,
@@ -279,6 +280,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         history: &history,
         operator: rows.operator.as_ref(),
         work: Work::Kept(rows.texts.work.as_deref()),
+        memory: kept_memory(&rows.texts),
         tasks: &tasks,
         children: &[],
         repairs: rows.texts.repairs,

@@ -242,23 +242,26 @@ async fn a_request_that_the_provider_reduced_is_recorded_and_teaches_no_count() 
 }
 
 #[tokio::test]
-async fn each_round_tells_the_revision_of_the_work_that_its_request_could_show() {
+async fn each_round_tells_the_revision_of_the_working_memory_that_its_turn_began_with() {
     let house = House::new();
     let host = house.with_main().await;
+    let mut asked = Vec::new();
     prompt(&host, "main", "split the fixtures").await;
-    let make = calls(&[("CreateWorkItem", json!({"objective": "split the fixtures"}))]);
     let first = house.model.next().await;
-    let mut asked = vec![first.request.frame.cache.working_memory_revision];
-    first.answer(make);
+    asked.push(first.request.frame.cache.working_memory_revision);
+    let wait = json!({"reason": "which fixtures", "wake_on": ["operator"]});
+    first.answer(calls(&[("WaitFor", wait)]));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "all of them").await;
     let second = house.model.next().await;
     asked.push(second.request.frame.cache.working_memory_revision);
-    second.answer(says("made"));
-    briefs(&host, "main", 1).await;
-    assert!(asked[0] < asked[1], "{asked:?}");
+    second.answer(says("split"));
+    briefs(&host, "main", 2).await;
+    assert_eq!(asked, [0, 1]);
     let events = events(&host, "main").await;
     let told = events.iter().filter_map(|event| match event {
         Event::ProviderRoundCompleted(round) => Some(round.working_memory_revision),
         _ => None,
     });
-    assert_eq!(told.take(2).collect::<Vec<u64>>(), asked);
+    assert_eq!(told.collect::<Vec<u64>>(), asked);
 }

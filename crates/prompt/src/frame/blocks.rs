@@ -18,6 +18,8 @@ enum Place {
     Surroundings,
     /// Each earlier message is a block of its own.
     History,
+    /// A block of its own, stored by its hash.
+    Episodes,
     Work,
     /// A block of its own.
     Alone,
@@ -33,7 +35,10 @@ const fn place(source: BlockSource) -> Place {
         | BlockSource::AgentScoped => Place::AgentScoped,
         BlockSource::Surroundings => Place::Surroundings,
         BlockSource::History => Place::History,
+        BlockSource::Episodes => Place::Episodes,
         BlockSource::Work
+        | BlockSource::WorkingMemory
+        | BlockSource::WorkingMemoryDelta
         | BlockSource::CurrentItem
         | BlockSource::TriggeredItems
         | BlockSource::DueReminders
@@ -61,6 +66,7 @@ struct Texts<'a> {
     agent_scoped: Vec<(BlockSource, Cow<'a, str>)>,
     surroundings: Option<Cow<'a, str>>,
     history: Vec<Cow<'a, str>>,
+    episodes: Option<Cow<'a, str>>,
     work: Vec<(BlockSource, Cow<'a, str>)>,
     shown_items: Vec<WorkItemId>,
     /// Estimated tokens of the parts that are blocks of their own.
@@ -76,7 +82,7 @@ struct Texts<'a> {
 impl<'a> Texts<'a> {
     fn add(&mut self, part: Part<'a>) {
         let place = place(part.source);
-        if matches!(place, Place::History | Place::Alone) {
+        if matches!(place, Place::History | Place::Episodes | Place::Alone) {
             self.own_tokens += part.tokens;
         }
         match place {
@@ -84,6 +90,7 @@ impl<'a> Texts<'a> {
             Place::AgentScoped => self.agent_scoped.push((part.source, part.text)),
             Place::Surroundings => self.surroundings = Some(part.text),
             Place::History => self.history.push(part.text),
+            Place::Episodes => self.episodes = Some(part.text),
             Place::Work => {
                 self.work_is_kept |= part.source == BlockSource::Work;
                 self.work.push((part.source, part.text));
@@ -131,7 +138,8 @@ impl<'a> Texts<'a> {
         let last = self.history.len().saturating_sub(1);
         let messages = self.history.iter().enumerate();
         let messages = messages.map(|(place, text)| (&**text, place == last));
-        let before = self.before_work.iter().map(|text| &**text);
+        let episodes = self.episodes.iter().map(|text| &**text);
+        let before = episodes.chain(self.before_work.iter().map(|text| &**text));
         let after = self.after_work.iter().map(|text| &**text);
         let others = before.chain(work).chain(after).map(|text| (text, false));
         heading
@@ -190,6 +198,8 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
         agent_scoped_hash: agent_scoped.hash.to_string(),
         surroundings_hash: surroundings.as_ref().map(|text| text.hash.to_string()),
         surroundings: surroundings.map(|text| text.text.to_owned()),
+        episodes_hash: texts.episodes.as_deref().map(digest::hash),
+        episodes: texts.episodes.map(Cow::into_owned),
         work,
         work_parts: lengths(&texts.work),
         shown_items: texts.shown_items,
@@ -252,7 +262,7 @@ fn cache(
         agent_id,
         prompt_cache_key,
         context_fingerprint,
-        working_memory_revision: input.agent.work.revision,
+        working_memory_revision: input.memory.revision(),
         compression_epoch: input.agent.totals.compactions,
     }
 }

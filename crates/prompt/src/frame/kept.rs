@@ -7,7 +7,7 @@
 use super::KeptFrame;
 use crate::candidate::{Candidate, Priority};
 use crate::excerpt::Excerpt;
-use crate::{instructions, stable, work};
+use crate::{instructions, memory, stable, work};
 use holon_domain::prompt_plan::{BlockSource, PartLength};
 
 /// Stands between the parts of a stored text.
@@ -62,6 +62,10 @@ fn work_part<'a>((source, text): (BlockSource, &'a str)) -> Candidate<'a> {
         BlockSource::Waits => {
             Candidate::pin(source, text).or_shorter(|_| work::shorten_waits(text))
         }
+        // The oldest words stand at the end.
+        BlockSource::WorkingMemory => optional(Priority::WorkingMemory)
+            .or_shorter(|tokens| memory::shorten_rendered(text, tokens)),
+        BlockSource::WorkingMemoryDelta => optional(Priority::WorkingMemoryDelta),
         BlockSource::ItemTrace => optional(Priority::ItemTrace),
         BlockSource::TriggeredItems => optional(Priority::TriggeredItems),
         BlockSource::DueReminders => optional(Priority::DueReminders),

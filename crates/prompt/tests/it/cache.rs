@@ -78,7 +78,7 @@ fn a_frame_is_a_function_of_its_input() {
         ("main", 0, 0)
     );
     let mut changed = Scene::new();
-    changed.agent.work.revision = 7;
+    changed.memory.working_memory_revision = 7;
     let later = changed.built().frame.cache;
     assert_eq!(later.working_memory_revision, 7);
     assert_eq!(later.prompt_cache_key, cache.prompt_cache_key);

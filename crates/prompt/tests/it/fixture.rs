@@ -3,6 +3,7 @@
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
+use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
@@ -14,7 +15,7 @@ use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, PlanFile, Work, build};
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, Memory, PlanFile, Work, build};
 use serde_json::json;
 
 /// Everything a frame borrows.
@@ -31,6 +32,8 @@ pub(crate) struct Scene {
     pub(crate) children: Vec<ActiveChild>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
+    pub(crate) memory: WorkingMemoryState,
+    pub(crate) episodes: Vec<EpisodeRecord>,
     /// Failure that the turn repairs.
     pub(crate) repairs: Option<TerminalReason>,
     pub(crate) tools: ToolSet,
@@ -51,6 +54,8 @@ impl Scene {
             children: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
+            memory: WorkingMemoryState::default(),
+            episodes: Vec::new(),
             repairs: None,
             tools: ToolSet::new(vec![tool("Sleep"), tool("ExecCommand")]),
             now: at(100),
@@ -68,6 +73,7 @@ impl Scene {
             history: &self.history,
             operator: self.operator.as_ref(),
             work: Work::Rows(&self.work, &self.plan),
+            memory: Memory::Rows(&self.memory, &self.episodes),
             tasks: &self.tasks,
             children: &self.children,
             repairs: self.repairs,
@@ -113,6 +119,14 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
         surroundings: built.surroundings.as_deref(),
         cuts: &built.cuts,
         over_tokens: u32::try_from(built.over_tokens).expect("small"),
+    }
+}
+
+/// Returns what a later request of a turn knows of the agent's memory.
+pub(crate) fn kept_memory(built: &BuiltFrame) -> Memory<'_> {
+    Memory::Kept {
+        revision: built.frame.cache.working_memory_revision,
+        episodes: built.episodes.as_deref(),
     }
 }
 

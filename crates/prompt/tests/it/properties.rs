@@ -2,7 +2,7 @@
 //!
 //! `HOLON_PROMPT_HISTORIES` sets the number of cases for long runs; 2,000 without it.
 
-use crate::fixture::{Scene, channel, kept, operator, past, task, webhook};
+use crate::fixture::{Scene, channel, kept, kept_memory, operator, past, task, webhook};
 use crate::work::{busy, plan};
 use holon_domain::guidance::{
     InstructionContent, InstructionFile, InstructionKind, InstructionScope, InstructionSource,
@@ -85,10 +85,11 @@ fn scene() -> impl Strategy<Value = Scene> {
         prop::option::of(body()),
         prop::option::of(body()),
         0_u32..20,
+        prop::collection::vec(body(), 0..5),
         budget,
     )
         .prop_map(
-            |(history, current, guidance, planned, tasks, budget_tokens)| {
+            |(history, current, guidance, planned, tasks, said, budget_tokens)| {
                 let mut scene = if planned.is_some() {
                     busy()
                 } else {
@@ -103,6 +104,7 @@ fn scene() -> impl Strategy<Value = Scene> {
                     .collect();
                 scene.guidance.instructions.files = guidance.map(file).into_iter().collect();
                 scene.tasks = (0..tasks).map(|n| task(n, 1, "cargo test")).collect();
+                scene.memory.current_working_memory.recent_decisions = said;
                 scene.current = current;
                 scene.budget_tokens = budget_tokens;
                 scene
@@ -214,6 +216,7 @@ proptest! {
         // A later request of the turn shows the same frame.
         let mut later = scene.input();
         later.work = Work::Kept(built.work.as_deref());
+        later.memory = kept_memory(&built);
         prop_assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
     }
 }

@@ -16,9 +16,10 @@ use holon_api::{
 use holon_domain::brief::BriefRecord;
 use holon_domain::explanation::Explanation;
 use holon_domain::limits::{
-    self, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
+    self, EPISODES_PAGE_MAX, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS,
+    TOOL_OUTPUT_TOKENS_MAX,
 };
-use holon_domain::memory::{MemoryContent, MemoryPage};
+use holon_domain::memory::{EpisodePage, MemoryContent, MemoryPage};
 use holon_domain::prompt_view::PromptView;
 use holon_domain::summary::AgentListEntry;
 use holon_domain::task::{TaskListEntry, TaskStatusSnapshot};
@@ -287,6 +288,15 @@ pub(super) const READS: &[Operation] = &[
             number("max_chars", 1, MEMORY_CONTENT_CHARS_MAX as u64),
         ],
         Typed(schema_of::<MemoryContent>),
+    ),
+    read(
+        "/agents/{id}/memory/episodes",
+        "Lists the episodes of an agent, the newest first. `next_before_seq` continues the list as before_seq.",
+        &[
+            number("before_seq", 0, FAR),
+            number("limit", 1, EPISODES_PAGE_MAX as u64),
+        ],
+        Typed(schema_of::<EpisodePage>),
     ),
     read(
         "/agents/{id}/timers",

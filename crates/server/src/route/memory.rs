@@ -8,10 +8,11 @@ use axum::Json;
 use axum::extract::State;
 use holon_api::RebuildMemoryRequest;
 use holon_domain::limits::{
-    MEMORY_CONTENT_CHARS, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS, MEMORY_RESULTS_MAX,
+    EPISODES_PAGE, EPISODES_PAGE_MAX, MEMORY_CONTENT_CHARS, MEMORY_CONTENT_CHARS_MAX,
+    MEMORY_RESULTS, MEMORY_RESULTS_MAX,
 };
 use holon_domain::memory::{
-    MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch, SourceRef,
+    EpisodePage, MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch, SourceRef,
 };
 use serde::Deserialize;
 
@@ -77,6 +78,26 @@ pub(crate) async fn get(
         max_chars: u32::try_from(max_chars).unwrap_or(MEMORY_CONTENT_CHARS_MAX),
     };
     Ok(Json(state.reads.read_memory(&agent_id, get).await?))
+}
+
+/// Query of a page of episodes.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EpisodeParams {
+    before_seq: Option<u64>,
+    limit: Option<u64>,
+}
+
+/// `GET /agents/{id}/memory/episodes`: lists an agent's episodes, the newest first.
+pub(crate) async fn episodes(
+    State(state): State<ReadState>,
+    AgentPath(agent_id): AgentPath,
+    Params(params): Params<EpisodeParams>,
+) -> Result<Json<EpisodePage>, Refusal> {
+    let limit = check_limit(params.limit, EPISODES_PAGE as u64, EPISODES_PAGE_MAX as u64)?;
+    let limit = usize::try_from(limit).unwrap_or(EPISODES_PAGE_MAX);
+    let page = state.reads.episodes(&agent_id, params.before_seq, limit);
+    Ok(Json(page.await?))
 }
 
 /// `POST /control/agents/{id}/memory/rebuild`: takes bounded steps of a rebuild. The caller repeats it, without

@@ -57,6 +57,7 @@ async fn a_state_has_every_required_field_of_an_agents_state() {
             "pending",
             "active_task_ids",
             "compacted_message_count",
+            "working_memory",
             "total_message_count",
             "total_input_tokens",
             "total_output_tokens",

@@ -13,6 +13,7 @@ mod host_stream;
 mod inspection;
 mod keys;
 mod limits;
+mod memory;
 mod peers;
 mod reference;
 mod refusals;

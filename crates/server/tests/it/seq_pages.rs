@@ -6,7 +6,7 @@ use holon_client::{Error as ClientError, SeqQuery};
 use holon_testkit::engine::agent;
 
 /// Sends prompts and waits until each has its brief.
-async fn prompt(world: &World, name: &str, count: usize) {
+pub(crate) async fn prompt(world: &World, name: &str, count: usize) {
     for number in 0..count {
         let request = PromptRequest {
             text: format!("prompt {number}"),

@@ -147,6 +147,12 @@ const WANTED: &[&str] = &[
     "budget:raised",
     "budget:tree",
     "work:stalled",
+    "working_memory_updated",
+    "episode:active_work_switched",
+    "episode:hard_turn_cap",
+    "episode:result_checkpoint",
+    "episode:task_rejoined",
+    "episode:wait_boundary",
 ];
 
 #[test]

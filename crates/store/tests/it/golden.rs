@@ -9,7 +9,7 @@ use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent, TriggerIntent, WorkIntent, WorkQuery};
 use holon_domain::log::LogEntry;
-use holon_domain::memory::MemoryQuery;
+use holon_domain::memory::{EpisodeRecord, MemoryQuery, WorkingMemoryState};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::task::{TaskKind, TaskRecord, TaskStatus};
 use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
@@ -450,4 +450,15 @@ fn every_delivery_and_target_that_was_stored_is_read() {
     let targets = include_str!("../golden/delivery_targets.json");
     let found = read_all(targets, |target: &DeliveryTarget| target.kind.as_str());
     assert_eq!(found.len(), 3, "{found:?}");
+}
+
+#[test]
+fn every_working_memory_and_episode_that_was_stored_is_read() {
+    let memories = include_str!("../golden/memory.json");
+    read_all(memories, |_: &WorkingMemoryState| "memory");
+    let episodes = include_str!("../golden/episodes.json");
+    let reasons = read_all(episodes, |episode: &EpisodeRecord| {
+        episode.boundary_reason.as_str()
+    });
+    assert_eq!(reasons, BTreeSet::from(["hard_turn_cap", "wait_boundary"]));
 }

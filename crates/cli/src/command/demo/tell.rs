@@ -164,6 +164,8 @@ fn words(event: &Event) -> Option<String> {
         | Event::SystemTickSuppressed(_)
         | Event::WorkItemWritten(_)
         | Event::WorkItemPicked(_)
+        | Event::WorkingMemoryUpdated(_)
+        | Event::EpisodeMemoryFinalized(_)
         | Event::WorkItemFocusReleased(_)
         | Event::WorkItemPlanArtifactRefreshed(_)
         | Event::WorkItemRecheckConsumed(_)

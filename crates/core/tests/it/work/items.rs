@@ -124,30 +124,6 @@ fn the_state_of_an_item_follows_from_its_record_alone() {
 }
 
 #[test]
-fn the_revision_of_the_work_grows_with_every_change_that_a_prompt_shows_and_only_then() {
-    let mut world = states::calling_model();
-    assert_eq!(world.agent.work.revision, 0);
-    let mut last = 0;
-    let mut grown = |world: &World, what: &str| {
-        assert!(world.agent.work.revision > last, "{what}");
-        last = world.agent.work.revision;
-    };
-    let id = agent_makes(&mut world);
-    grown(&world, "an item is made");
-    call(&mut world, vec![pick(&id)]);
-    grown(&world, "the focus moves");
-    call(&mut world, vec![update(&id, objective("mend it well"))]);
-    grown(&world, "an item is changed");
-    let before = world.agent.work.revision;
-    call(&mut world, vec![("TaskList", Ok(Intent::TaskList))]);
-    assert_eq!(world.agent.work.revision, before, "a read changes nothing");
-    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
-    grown(&world, "a wait begins");
-    world.send(prompt());
-    grown(&world, "a wait ends");
-}
-
-#[test]
 fn an_item_of_the_agent_keeps_the_plan_and_the_provenance_of_its_turn() {
     let (world, id) = working();
     let item = item(&world, &id);
