@@ -19,6 +19,7 @@ pub(crate) mod prompt;
 pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod service;
+pub(crate) mod storage;
 pub(crate) mod task;
 pub(crate) mod usage;
 pub(crate) mod work;

@@ -6,6 +6,7 @@ mod budget;
 mod delivery;
 mod once;
 mod skills;
+mod storage;
 mod task;
 mod token;
 mod trigger;
@@ -15,6 +16,7 @@ mod workspace;
 pub use binding::BindingAddition;
 pub use delivery::TargetMaking;
 pub(crate) use once::{Once, once};
+pub use storage::{PruneOrder, PruneReport};
 pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
 

@@ -228,6 +228,7 @@ fn source_key(source: &MemorySource) -> String {
         MemorySource::Brief(seq) => seq.to_string(),
         MemorySource::WorkItem(id) => id.as_str().to_owned(),
         MemorySource::Episode(id) => id.clone(),
+        MemorySource::RemovedBrief(id) => id.as_str().to_owned(),
     }
 }
 
@@ -238,6 +239,12 @@ fn change(
     agent_id: &AgentId,
     source: &MemorySource,
 ) -> Result<Option<SourceChange>, Error> {
+    if let MemorySource::RemovedBrief(id) = source {
+        return Ok(Some(SourceChange {
+            source_ref: SourceRef::brief(id),
+            document: None,
+        }));
+    }
     let loaded = match document(conn, no, agent_id, source) {
         // One bad row must not keep the others out of the index.
         Err(error) if error.concerns_one_agent() => {
@@ -264,7 +271,7 @@ fn document(
         MemorySource::WorkItem(id) => {
             work_items::one(conn, no, id)?.map(|item| of_item(agent_id, &item))
         }
-        MemorySource::Episode(_) => None,
+        MemorySource::Episode(_) | MemorySource::RemovedBrief(_) => None,
     })
 }
 
