@@ -21,6 +21,7 @@ pub mod runtime;
 pub mod skill;
 pub mod state;
 pub mod status;
+pub mod storage;
 pub mod task;
 pub mod token;
 pub mod trigger;
@@ -71,6 +72,10 @@ pub use runtime::{
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use state::StateResponse;
 pub use status::StatusResponse;
+pub use storage::{
+    AgentStorage, HistoryView, PruneRequest, PruneResponse, RemovedView, RowSumView,
+    StorageResponse,
+};
 pub use task::{
     StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse, TaskStopResponse,
 };

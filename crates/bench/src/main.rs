@@ -33,6 +33,7 @@ mod output;
 mod patch;
 mod program;
 mod prompt;
+mod retention;
 mod round;
 mod schedule;
 mod served;
@@ -105,6 +106,7 @@ const ROWS: &[&str] = &[
     "idle_agents_1",
     "idle_agents_10000",
     "disk_per_message",
+    "retention_5000_messages",
     "memory_after_5000_messages",
     "one_shot_run",
     "event_to_32_subscribers",
@@ -168,6 +170,7 @@ async fn measure(
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
         "disk_per_message" => plain(disk::per_message(2_000).await),
+        "retention_5000_messages" => plain(retention::history(5_000).await),
         "memory_after_5000_messages" => memory::after_messages(holon, 5_000).await,
         "one_shot_run" => served::one_shot(holon, 30),
         "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,

@@ -6,6 +6,7 @@ mod daemon;
 mod delivery;
 mod memory;
 mod solve;
+mod storage;
 mod task;
 mod template;
 mod token;
@@ -30,6 +31,7 @@ pub(crate) use delivery::{
 };
 pub(crate) use memory::MemoryCommand;
 pub(crate) use solve::SolveArgs;
+pub(crate) use storage::StorageCommand;
 pub(crate) use task::{OutputArgs, StartArgs, TaskCommand};
 pub(crate) use template::{SkillsCommand, TemplateCommand};
 pub(crate) use token::TokenCommand;
@@ -190,6 +192,11 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: BudgetCommand,
     },
+    /// Show how much the host stores, and remove old history.
+    Storage {
+        #[command(subcommand)]
+        command: StorageCommand,
+    },
     /// Bind agents to operators on messaging systems.
     Binding {
         #[command(subcommand)]
@@ -305,6 +312,7 @@ impl Command {
             | Self::Delivery { .. }
             | Self::Usage(_)
             | Self::Budget { .. }
+            | Self::Storage { .. }
             | Self::Binding { .. }
             | Self::Trigger { .. }
             | Self::Webhook { .. }

@@ -24,6 +24,7 @@ mod serve;
 mod service;
 mod skills;
 mod solve;
+mod storage;
 mod tail;
 mod task;
 mod template;
@@ -105,6 +106,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Skills { command } => block_on(skills::run(target, command, output)),
         Command::Delivery { command } => block_on(delivery::run(target, command, output)),
         Command::Budget { command } => block_on(budget::run(target, command, output)),
+        Command::Storage { command } => block_on(storage::run(target, command, output)),
         Command::Usage(args) => block_on(usage::run(target, args, output)),
         Command::Binding { command } => block_on(delivery::binding(target, command, output)),
         Command::Trigger { command } => block_on(trigger::run(target, command, output)),

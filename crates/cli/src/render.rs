@@ -22,6 +22,7 @@ pub(crate) mod row;
 pub(crate) mod run;
 pub(crate) mod service;
 pub(crate) mod status;
+pub(crate) mod storage;
 mod table;
 pub(crate) mod task;
 pub(crate) mod usage;

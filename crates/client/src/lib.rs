@@ -21,6 +21,7 @@ mod repeat;
 mod retry;
 mod run_stream;
 mod skill;
+mod storage;
 mod stream;
 mod task;
 mod token;

@@ -13,7 +13,7 @@ use crate::sweep;
 use holon_domain::Timestamp;
 use holon_domain::command::{
     AliveCommand, CommandFailure, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
-    OutputRetention, TaskStreams, UnknownCause,
+    OutputRetention, OutputSize, TaskStreams, UnknownCause,
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::limits::OUTPUT_KEPT_BYTES;
@@ -232,6 +232,25 @@ impl Commands {
         if let Err(error) = removed {
             tracing::warn!(name = key.name, %error, "old output of commands could not be removed");
         }
+    }
+
+    /// Returns the size of the output files of these commands, or of all commands of this home.
+    pub async fn output_size(&self, agent_home: &str, names: Option<&[String]>) -> OutputSize {
+        let found = prune::size(Path::new(agent_home), names).await;
+        found.unwrap_or_else(|error| {
+            tracing::warn!(agent_home, %error, "the output of commands could not be measured");
+            OutputSize::default()
+        })
+    }
+
+    /// Removes the output files of these commands. Those of a command that runs, or whose outcome is not on record, stay.
+    pub async fn remove_output(&self, agent_home: &str, names: &[String]) -> OutputSize {
+        let home = Path::new(agent_home);
+        let removed = prune::remove(home, &Folders::of(&self.claims, home), names).await;
+        removed.unwrap_or_else(|error| {
+            tracing::warn!(agent_home, %error, "old output of commands could not be removed");
+            OutputSize::default()
+        })
     }
 
     /// Stops and forgets the commands of the agent with this home whose names are not in `known`.

@@ -3,6 +3,7 @@
 use crate::folders::Folders;
 use crate::off_thread::off_thread;
 use crate::paths::{command_of_file, output_dir, remove_output};
+use holon_domain::command::OutputSize;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,47 @@ fn remove_oldest(folders: &Folders, files: Vec<File>, limit: u64) -> io::Result<
         bytes -= output.bytes;
     }
     Ok(())
+}
+
+/// Returns the size of the output files of these commands, or of all.
+pub(crate) async fn size(home: &Path, names: Option<&[String]>) -> io::Result<OutputSize> {
+    let (home, names) = (home.to_owned(), names.map(<[String]>::to_vec));
+    off_thread(move || {
+        let mut found = files(&output_dir(&home))?;
+        if let Some(names) = names {
+            found.retain(|file| names.contains(&file.command));
+        }
+        Ok(sum(&found))
+    })
+    .await
+}
+
+/// Removes the output files of these commands, unless a command runs or its outcome is not on record.
+pub(crate) async fn remove(
+    home: &Path,
+    folders: &Folders,
+    names: &[String],
+) -> io::Result<OutputSize> {
+    let (home, folders, names) = (home.to_owned(), folders.clone(), names.to_vec());
+    off_thread(move || {
+        let mut found = files(&output_dir(&home))?;
+        found.retain(|file| {
+            let command = &file.command;
+            names.contains(command) && !folders.holding(command).join(command).exists()
+        });
+        for file in &found {
+            remove_output(&file.path)?;
+        }
+        Ok(sum(&found))
+    })
+    .await
+}
+
+fn sum(files: &[File]) -> OutputSize {
+    OutputSize {
+        files: files.len() as u64,
+        bytes: files.iter().map(|file| file.bytes).sum(),
+    }
 }
 
 fn by_command(files: Vec<File>) -> BTreeMap<String, Output> {
@@ -143,6 +185,25 @@ mod tests {
             .collect();
         names.sort();
         names
+    }
+
+    #[tokio::test]
+    async fn the_output_of_named_commands_goes_unless_they_still_run() {
+        let home = home(&[
+            "task_a.log",
+            "task_a.stderr.log",
+            "task_b.log",
+            "task_c.log",
+        ]);
+        let running = folders(home.path()).own.join("task_b");
+        std::fs::create_dir_all(running).unwrap();
+        let named = ["task_a".to_owned(), "task_b".to_owned()];
+        let of = |files, bytes| OutputSize { files, bytes };
+        assert_eq!(size(home.path(), None).await.unwrap(), of(4, 40));
+        assert_eq!(size(home.path(), Some(&named)).await.unwrap(), of(3, 30));
+        let gone = remove(home.path(), &folders(home.path()), &named).await;
+        assert_eq!(gone.unwrap(), of(2, 20));
+        assert_eq!(size(home.path(), None).await.unwrap(), of(2, 20));
     }
 
     #[tokio::test]

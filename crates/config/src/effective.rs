@@ -140,6 +140,8 @@ impl Settings {
                 None => return (None, Source::Builtin),
             },
             "retention.event_budget_bytes" => shown(&self.event_budget_bytes),
+            "retention.store_budget_bytes" => shown(&self.store_budget_bytes),
+            "retention.history_days" => shown(&self.history_days),
             other => match self.unknown.iter().find(|(name, _)| *name == other) {
                 Some((_, sourced)) => shown(sourced),
                 None => match self.web.shown(other) {

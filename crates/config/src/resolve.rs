@@ -18,10 +18,10 @@ use crate::url;
 use crate::web;
 use holon_domain::AgentId;
 use holon_domain::limits::{
-    EVENT_BUDGET_BYTES, FALLBACKS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS, PROVIDER_IDLE_MS,
-    PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS, STALE_REMINDER_ROUNDS,
-    STALE_REMINDER_TOKENS, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS,
-    UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
+    EVENT_BUDGET_BYTES, FALLBACKS, HISTORY_DAYS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS,
+    PROVIDER_IDLE_MS, PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS,
+    STALE_REMINDER_ROUNDS, STALE_REMINDER_TOKENS, STORE_BUDGET_BYTES, TOOL_OUTPUT_TOKENS,
+    TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
 use holon_domain::usage::is_zone;
@@ -142,6 +142,14 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         event_budget_bytes: {
             let found = layers.find("retention.event_budget_bytes")?;
             decide(found.as_ref(), EVENT_BUDGET_BYTES, Found::large_number)?
+        },
+        store_budget_bytes: {
+            let found = layers.find("retention.store_budget_bytes")?;
+            decide(found.as_ref(), STORE_BUDGET_BYTES, Found::large_number)?
+        },
+        history_days: {
+            let found = layers.find("retention.history_days")?;
+            decide(found.as_ref(), HISTORY_DAYS, Found::large_number)?
         },
         default_tool_output_tokens: resolve_default_tokens(layers, max.value)?,
         max_tool_output_tokens: max,

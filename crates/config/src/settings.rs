@@ -149,6 +149,10 @@ pub struct Settings {
     pub delegation_depth: Sourced<u32>,
     /// Disk the audit events may take.
     pub event_budget_bytes: Sourced<u64>,
+    /// Disk the database may take.
+    pub store_budget_bytes: Sourced<u64>,
+    /// Days for which history is kept; 0 for no limit.
+    pub history_days: Sourced<u64>,
     /// Estimated tokens of one tool result a model reads by default; never over the maximum.
     pub default_tool_output_tokens: Sourced<u32>,
     pub max_tool_output_tokens: Sourced<u32>,

@@ -13,7 +13,7 @@ use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
 use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
-use holon_engine::{Conduct, Host, HostConfig, Rejection, Scope};
+use holon_engine::{Conduct, HistoryTerms, Host, HostConfig, Rejection, Scope};
 use holon_store::{Db, Home};
 use holon_workspace::{
     ClaimFolders, Fetcher, Git, GitHost, ManagedWorktrees, TemplateStore, WorkspaceSelection,
@@ -40,6 +40,10 @@ pub(crate) fn open(
         models: setup::chain(settings),
         conduct: Conduct {
             event_budget_bytes: settings.event_budget_bytes.value,
+            history: HistoryTerms {
+                budget_bytes: settings.store_budget_bytes.value,
+                days: settings.history_days.value,
+            },
             tool_output: ToolOutputBudget {
                 default_tokens: settings.default_tool_output_tokens.value,
                 max_tokens: settings.max_tool_output_tokens.value,

@@ -18,6 +18,8 @@ const NEEDS_RESTART: [&str; 13] = [
     "github.base_url",
     "serve.http_addr",
     "retention.event_budget_bytes",
+    "retention.history_days",
+    "retention.store_budget_bytes",
     "runtime.default_tool_output_tokens",
     "runtime.max_tool_output_tokens",
     "runtime.work_item_stale_reminder_rounds",
@@ -101,6 +103,9 @@ fn keep_start(start: &Settings, read: Settings) -> Settings {
     kept.http_addr.clone_from(&start.http_addr);
     kept.event_budget_bytes
         .clone_from(&start.event_budget_bytes);
+    kept.store_budget_bytes
+        .clone_from(&start.store_budget_bytes);
+    kept.history_days.clone_from(&start.history_days);
     kept.default_tool_output_tokens
         .clone_from(&start.default_tool_output_tokens);
     kept.max_tool_output_tokens
@@ -209,6 +214,7 @@ mod tests {
              [budgets]\nagent_day_tokens = 7000\nhost_day_tokens = 9000\ntime_zone = \"Europe/Berlin\"\n\
              [delegation]\nmax_depth = 2\n[github]\nbase_url = \"https://git.example\"\n\
              [serve]\nhttp_addr = \"127.0.0.1:1\"\n[retention]\nevent_budget_bytes = 2000000\n\
+             history_days = 9\nstore_budget_bytes = 200000000\n\
              [runtime]\ndefault_tool_output_tokens = 900\nmax_tool_output_tokens = 1000\n\
              work_item_stale_reminder_rounds = 3\nwork_item_stale_reminder_cooldown_rounds = 4\n\
              work_item_stale_reminder_max_tokens = 300\n";

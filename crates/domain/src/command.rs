@@ -5,7 +5,7 @@ mod state;
 
 pub use order::{
     AliveCommand, CommandContext, CommandKey, CommandOrder, CommandRun, InputRefusal, LatePolicy,
-    OutputRetention,
+    OutputRetention, OutputSize,
 };
 pub use state::{CommandProbe, CommandState, UnknownCause};
 

@@ -50,6 +50,7 @@ pub mod request_key;
 pub mod run;
 pub mod send;
 mod skip;
+pub mod storage;
 pub mod summary;
 pub mod task;
 pub mod template;

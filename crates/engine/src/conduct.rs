@@ -12,6 +12,8 @@ use holon_domain::{AgentId, limits};
 pub struct Conduct {
     /// Disk space for audit events, in bytes; the oldest are removed beyond it.
     pub event_budget_bytes: u64,
+    /// How long history is kept.
+    pub history: HistoryTerms,
     /// Share of a tool's output that a model reads.
     pub tool_output: ToolOutputBudget,
     /// Time for which a suspended turn retries on its own while its provider gives no retry time.
@@ -36,6 +38,7 @@ impl Default for Conduct {
     fn default() -> Self {
         Self {
             event_budget_bytes: limits::EVENT_BUDGET_BYTES,
+            history: HistoryTerms::default(),
             tool_output: ToolOutputBudget::default(),
             provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
             reminder: ReminderTerms {
@@ -50,6 +53,24 @@ impl Default for Conduct {
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
             budget_defaults: BudgetDefaults::default(),
+        }
+    }
+}
+
+/// Terms on which the oldest turns of agents are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HistoryTerms {
+    /// Bytes that the pages of the database may take.
+    pub budget_bytes: u64,
+    /// Days for which turns are kept; 0 for no limit.
+    pub days: u64,
+}
+
+impl Default for HistoryTerms {
+    fn default() -> Self {
+        Self {
+            budget_bytes: limits::STORE_BUDGET_BYTES,
+            days: limits::HISTORY_DAYS,
         }
     }
 }

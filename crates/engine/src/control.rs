@@ -7,6 +7,7 @@ mod delivery;
 mod kept_reply;
 mod once;
 mod skills;
+mod storage;
 mod task;
 mod token;
 mod trigger;
@@ -16,6 +17,7 @@ mod workspace;
 pub use binding::BindingAddition;
 pub use delivery::TargetMaking;
 pub(crate) use once::{Once, once};
+pub use storage::{PruneOrder, PruneReport};
 pub use token::{TokenMaking, TokenRemoval};
 pub use trigger::WebhookTerms;
 

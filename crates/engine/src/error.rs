@@ -111,7 +111,7 @@ pub enum Error {
     #[error("this request has begun a run before, which was cut off and has no outcome")]
     RunNotRepeated,
     /// The cursor is older than the oldest event kept.
-    #[error("events before {oldest_seq} are no longer kept")]
+    #[error("nothing before {oldest_seq} is kept any more")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
     /// The cursor belongs to an agent of the same name that was deleted.
     #[error(
@@ -308,7 +308,7 @@ impl Error {
             ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
-                "some of the events after this cursor are no longer kept; `oldest_seq` is the oldest that is",
+                "some of what stood after this cursor was removed by retention; `oldest_seq` is the oldest that is kept",
                 "read /status afresh, then continue with after_seq={after_seq}",
             ),
             Self::AgentReplaced { .. } => RefusalText::with_hint(

@@ -83,6 +83,7 @@ impl Host {
         let kernel = Kernel::new(facts.clone());
         let shell = Shell::new(store, kernel, ports, config.conduct);
         let capability_key = shell.conduct.capability_key.clone();
+        let history_terms = shell.conduct.history;
         let reads = ReadHandle::new(
             readers.clone(),
             facts,
@@ -95,6 +96,7 @@ impl Host {
             },
         )
         .with_capability_key(capability_key)
+        .with_history_terms(history_terms)
         .with_memory(shell.memory.with_reads(Arc::new(readers.clone())));
         let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
         Ok(Self {

@@ -31,10 +31,11 @@ pub mod tool_run;
 pub mod work_answer;
 
 pub use conditions::SharedConditions;
-pub use conduct::{Conduct, Scope};
+pub use conduct::{Conduct, HistoryTerms, Scope};
 pub use control::{
     BindingAddition, ControlHandle, TargetMaking, TokenMaking, TokenRemoval, WebhookTerms,
 };
+pub use control::{PruneOrder, PruneReport};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;
@@ -47,5 +48,5 @@ pub use holon_core::patience;
 pub use holon_store::{BudgetChange, LaneView};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
-pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, WorkItemPage};
+pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, WorkItemPage};
 pub use run_once::RunNews;

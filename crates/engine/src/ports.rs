@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use holon_domain::command::{
     AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
-    LatePolicy, OutputRetention,
+    LatePolicy, OutputRetention, OutputSize,
 };
 
 /// Sends requests to model providers.
@@ -126,6 +126,16 @@ pub trait CommandHost: Send + Sync + std::fmt::Debug {
     /// Removes the files by which a command is found, once its outcome is committed. `output` says if its output files
     /// stay.
     async fn forget(&self, key: &CommandKey, output: OutputRetention);
+
+    /// Returns the size of the output files of these commands, or of all commands of this agent home.
+    async fn output_size(&self, _agent_home: &str, _names: Option<&[String]>) -> OutputSize {
+        OutputSize::default()
+    }
+
+    /// Removes the output files of these commands. Those of a command that runs, or whose outcome is not on record, stay.
+    async fn remove_output(&self, _agent_home: &str, _names: &[String]) -> OutputSize {
+        OutputSize::default()
+    }
 
     /// Stops and forgets every command of this agent home whose name is not in `known`.
     async fn sweep(&self, agent_home: &str, known: &[String]);

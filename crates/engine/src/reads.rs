@@ -4,14 +4,17 @@ mod events;
 mod figures;
 mod memory;
 mod prompt;
+mod storage;
 mod task;
 mod usage;
 mod work;
 
 pub use figures::{HostActivity, HostFigures};
+pub use storage::StorageSizes;
 pub use work::{EntryFilter, WorkItemPage};
 
 use crate::conditions::SharedConditions;
+use crate::conduct::HistoryTerms;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
@@ -55,6 +58,7 @@ pub struct ReadHandle {
     clock: Arc<dyn Clock>,
     /// Conceals tokens in the output of commands.
     capability_key: CapabilityKey,
+    history_terms: HistoryTerms,
     epoch: String,
     stalled: StalledAgents,
     feed: FeedSource,
@@ -88,6 +92,7 @@ impl ReadHandle {
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),
+            history_terms: HistoryTerms::default(),
             epoch,
             stalled,
             feed: feeds.notices,
@@ -107,6 +112,20 @@ impl ReadHandle {
             capability_key,
             ..self
         }
+    }
+
+    /// Returns the handle with the terms of retention.
+    pub(crate) fn with_history_terms(self, history_terms: HistoryTerms) -> Self {
+        Self {
+            history_terms,
+            ..self
+        }
+    }
+
+    /// Returns the terms on which the oldest turns of agents are removed.
+    #[must_use]
+    pub const fn history_terms(&self) -> HistoryTerms {
+        self.history_terms
     }
 
     /// Identity of this store, created with it. A changed epoch makes old cursors invalid.

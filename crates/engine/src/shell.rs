@@ -21,6 +21,7 @@ mod patch;
 mod probe;
 mod removal;
 mod renewal;
+mod retention;
 mod round;
 mod scope;
 mod submit;

@@ -39,7 +39,9 @@ pub enum Error {
     NoTerminal,
     #[error("the command has one stream for all output")]
     NoStream,
-    #[error("the output file {path} is missing; it was removed after the command wrote it")]
+    #[error(
+        "the output file {path} is missing; it was removed by retention, or by somebody else, after the command wrote it"
+    )]
     OutputMissing { path: String },
     #[error("the output file could not be read: {reason}")]
     Output { reason: String },

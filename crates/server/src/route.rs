@@ -16,6 +16,7 @@ pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod runtime;
 pub(crate) mod skill;
+pub(crate) mod storage;
 pub(crate) mod task;
 pub(crate) mod token;
 pub(crate) mod trigger;

@@ -4,8 +4,8 @@ use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
     agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
-    observe, read, run, runtime, skill, task, token, trigger, usage, waiting, webhook, work,
-    workspace,
+    observe, read, run, runtime, skill, storage, task, token, trigger, usage, waiting, webhook,
+    work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -74,6 +74,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/delivery/targets", get(delivery::targets)),
         get_route(READ, "/usage", get(usage::list)),
         get_route(READ, "/budgets", get(budget::list)),
+        get_route(READ, "/storage", get(storage::report)),
         get_route(READ, "/models", get(model::models)),
         get_route(READ, "/agents/list", get(read::list)),
         get_route(READ, "/agents/deleted", get(read::deleted)),
@@ -401,6 +402,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Response,
             "/control/budgets/clear",
             post(budget::clear),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Response,
+            "/control/storage/prune",
+            post(storage::prune),
         ),
         post_route(
             CONTROL,

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use crate::{agents, briefs};
 use holon_domain::AgentId;
+use holon_domain::decision::BriefSeq;
 use holon_domain::delivery::{
     DeliveryContent, DeliveryOutcome, DeliveryRecord, DeliveryRoute, DeliverySeq, DeliveryStatus,
     OutboxLane,
@@ -34,6 +35,9 @@ pub(crate) const LAST_END: &str = "SELECT outcome FROM deliveries \
 pub(crate) const PENDING_COUNT: &str =
     "SELECT count(*) FROM deliveries WHERE lane = ?1 AND status = 0";
 
+/// The primary key finds the rows of the agent; lanes are bounded.
+pub(crate) const PENDING_OF_AGENT: &str =
+    "SELECT record FROM deliveries WHERE agent_no = ?1 AND status = 0";
 pub(crate) const ACCEPTED: &str = "SELECT 1 FROM deliveries WHERE lane = ?1 AND status = 1 LIMIT 1";
 
 /// A delivery with everything that an attempt needs.
@@ -123,6 +127,23 @@ pub(crate) fn one(
     first(conn, ONE, params![no.0, lane, seq], |row| {
         json(row, 0, "deliveries", format!("{no}/{lane}/{seq}"))
     })
+}
+
+/// Returns the oldest brief that a pending delivery of an agent carries.
+pub(crate) fn oldest_pending_brief(
+    conn: &Connection,
+    no: AgentNo,
+) -> Result<Option<BriefSeq>, Error> {
+    let pending = all(conn, PENDING_OF_AGENT, [no.0], |row| {
+        json::<DeliveryRecord>(row, 0, "deliveries", no)
+    })?;
+    let carried = pending
+        .into_iter()
+        .filter_map(|record| match record.content {
+            DeliveryContent::Brief(seq) => Some(seq),
+            DeliveryContent::Words(_) => None,
+        });
+    Ok(carried.min())
 }
 
 /// Reads a delivery with its text and its binding.

@@ -5,9 +5,9 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, limit, run};
-use holon_domain::WorkItemId;
 use holon_domain::decision::BriefSeq;
 use holon_domain::memory::{EpisodeSeq, MemoryKind};
+use holon_domain::{BriefId, WorkItemId};
 use rusqlite::{Connection, params};
 
 /// The next position is above every entry and every removed one, so none is given out twice.
@@ -34,6 +34,8 @@ pub(crate) enum MemorySource {
     Brief(BriefSeq),
     WorkItem(WorkItemId),
     Episode(EpisodeSeq),
+    /// A brief that retention removed. Its row is gone, so the entry holds its id.
+    RemovedBrief(BriefId),
 }
 
 impl MemorySource {
@@ -42,6 +44,7 @@ impl MemorySource {
             Self::Brief(_) => 2,
             Self::Episode(_) => 3,
             Self::WorkItem(_) => 4,
+            Self::RemovedBrief(_) => 5,
         }
     }
 
@@ -49,6 +52,7 @@ impl MemorySource {
         match self {
             Self::Brief(seq) | Self::Episode(seq) => seq.to_string(),
             Self::WorkItem(id) => id.as_str().to_owned(),
+            Self::RemovedBrief(id) => id.as_str().to_owned(),
         }
     }
 
@@ -58,13 +62,14 @@ impl MemorySource {
             2 => key.parse().ok().map(Self::Brief),
             3 => key.parse().ok().map(Self::Episode),
             4 => Some(Self::WorkItem(WorkItemId::from_stored(key))),
+            5 => Some(Self::RemovedBrief(BriefId::from_stored(key))),
             _ => None,
         }
     }
 
     pub(crate) const fn kind(&self) -> MemoryKind {
         match self {
-            Self::Brief(_) => MemoryKind::Brief,
+            Self::Brief(_) | Self::RemovedBrief(_) => MemoryKind::Brief,
             Self::WorkItem(_) => MemoryKind::WorkItem,
             Self::Episode(_) => MemoryKind::Episode,
         }

@@ -258,6 +258,7 @@ fn source_key(source: &MemorySource) -> String {
     match source {
         MemorySource::Brief(seq) | MemorySource::Episode(seq) => seq.to_string(),
         MemorySource::WorkItem(id) => id.as_str().to_owned(),
+        MemorySource::RemovedBrief(id) => id.as_str().to_owned(),
     }
 }
 
@@ -268,6 +269,12 @@ fn change(
     agent_id: &AgentId,
     source: &MemorySource,
 ) -> Result<Option<SourceChange>, Error> {
+    if let MemorySource::RemovedBrief(id) = source {
+        return Ok(Some(SourceChange {
+            source_ref: SourceRef::brief(id),
+            document: None,
+        }));
+    }
     let loaded = match document(conn, no, agent_id, source) {
         // One bad row must not keep the others out of the index.
         Err(error) if error.concerns_one_agent() => {
@@ -295,6 +302,7 @@ fn document(
             work_items::one(conn, no, id)?.map(|item| of_item(agent_id, &item))
         }
         MemorySource::Episode(seq) => episodes::one(conn, no, *seq)?.map(of_episode),
+        MemorySource::RemovedBrief(_) => None,
     })
 }
 

@@ -3,10 +3,10 @@
 use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
-    delivery_targets, effects, episodes, events, generations, hints, host_events, interjections,
-    item_trace, kept_replies, log, mark, memory_outbox, memory_rows, model_limits, queue,
-    retention, tasks, timers, tokens, tombstones, transcript, triggers, usage, waits, work_items,
-    workspace_profiles, workspaces,
+    delivery_targets, effects, episodes, events, generations, hints, history, host_events,
+    interjections, item_trace, kept_replies, log, mark, memory_outbox, memory_rows, model_limits,
+    queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage, waits,
+    work_items, workspace_profiles, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -146,6 +146,24 @@ const HOT: &[(&str, Option<&str>)] = &[
     (retention::PREFIX, None),
     (retention::REMOVE, None),
     (retention::MOVE_BOUNDARY, None),
+    (history::ENTRIES, Some("log_of_agent")),
+    (history::REST, Some("log_of_agent")),
+    (history::REMOVE_ENTRIES, Some("log_of_agent")),
+    (history::ENTRY_AFTER, Some("log_of_agent")),
+    (history::OLDEST_ENTRY, Some("log_of_agent")),
+    (history::OLDEST_BRIEF, Some("briefs_of_agent")),
+    (history::messages::NAMED_NEXT, Some("log_messages")),
+    (history::messages::STANDING, Some("messages_of_agent")),
+    (
+        history::messages::OLDEST_MESSAGES,
+        Some("messages_of_agent"),
+    ),
+    (history::messages::REMOVE_MESSAGE, Some("messages_of_agent")),
+    (history::briefs::BORROWED, Some("briefs_of_agent")),
+    (history::briefs::OWN_WORDS, Some("briefs_of_agent")),
+    (history::briefs::REMOVE_BRIEFS, Some("briefs_of_agent")),
+    (history::events::OLDEST_EVENTS, Some("events_of_agent")),
+    (deliveries::PENDING_OF_AGENT, None),
 ];
 
 /// Statements of boot, background work and lists for operators, which may walk an index.

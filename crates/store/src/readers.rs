@@ -130,6 +130,13 @@ impl Shared {
 }
 
 impl Readers {
+    /// Returns the bytes of the write-ahead log; 0 if there is none.
+    pub(crate) fn wal_bytes(&self) -> u64 {
+        let mut path = self.shared.path.clone().into_os_string();
+        path.push("-wal");
+        std::fs::metadata(path).map_or(0, |found| found.len())
+    }
+
     /// Opens the pool on an existing store.
     ///
     /// # Errors

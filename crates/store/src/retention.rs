@@ -11,7 +11,7 @@
 //!
 //! With many agents the second one applies, and it can be far above the budget.
 
-use crate::agents::CHUNK_BYTES;
+use crate::agents::{self, CHUNK_BYTES};
 use crate::error::Error;
 use crate::events::ROW_BYTES;
 use crate::host_events;
@@ -22,7 +22,7 @@ pub(crate) const HELD: &str =
     "SELECT coalesce(sum(event_chunks), 0) FROM agents WHERE event_chunks > 0";
 /// Agents with a whole row before the events that stay. An agent without one would be found again and again and block
 /// the others.
-pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_bytes, event_chunks FROM agents \
+pub(crate) const HOLDERS: &str = "SELECT agent_no, oldest_event, newest_event, event_chunks FROM agents \
      WHERE event_chunks > 0 AND newest_event - oldest_event >= ?1 AND EXISTS (SELECT 1 FROM events e \
      WHERE e.agent_no = agents.agent_no AND e.last_seq >= oldest_event AND e.last_seq <= newest_event - ?1) \
      ORDER BY event_chunks DESC LIMIT ?2";
@@ -44,7 +44,6 @@ struct Holder {
     no: AgentNo,
     oldest: u64,
     newest: u64,
-    bytes: u64,
     chunks: u64,
 }
 
@@ -60,8 +59,7 @@ pub(crate) fn trim(conn: &Connection, budget: u64, keep: u64, step: u64) -> Resu
             no: AgentNo(row.get(0)?),
             oldest: row.get(1)?,
             newest: row.get(2)?,
-            bytes: row.get(3)?,
-            chunks: row.get(4)?,
+            chunks: row.get(3)?,
         })
     })?;
     let mut removed = 0;
@@ -94,22 +92,33 @@ fn cut(conn: &Connection, holder: &Holder, keep: u64, most: u64) -> Result<(u64,
     let Some((gone, Some((last, last_row)))) = found else {
         return Ok((0, 0));
     };
-    run(conn, REMOVE, params![holder.no.0, holder.oldest, last])?;
-    host_events::note_trimmed(conn, last_row)?;
-    let bytes = holder.bytes.saturating_sub(gone);
-    let chunks = bytes / CHUNK_BYTES;
-    run(
-        conn,
-        MOVE_BOUNDARY,
-        params![holder.no.0, last + 1, bytes, chunks],
-    )?;
+    let chunks = remove_through(conn, holder.no, last, last_row, gone)?;
     Ok((
         last + 1 - holder.oldest,
         holder.chunks.saturating_sub(chunks),
     ))
 }
 
-fn give_back_pages(conn: &Connection) -> Result<(), Error> {
+/// Removes the events of an agent up to one that ends a row, and moves the agent's boundary. `gone` is the size of the
+/// removed rows. Returns the chunks that are left.
+pub(crate) fn remove_through(
+    conn: &Connection,
+    no: AgentNo,
+    last: u64,
+    last_row: u64,
+    gone: u64,
+) -> Result<u64, Error> {
+    let tally = agents::tally(conn, no)?;
+    run(conn, REMOVE, params![no.0, tally.oldest_event, last])?;
+    host_events::note_trimmed(conn, last_row)?;
+    let bytes = tally.event_bytes.saturating_sub(gone);
+    let chunks = bytes / CHUNK_BYTES;
+    run(conn, MOVE_BOUNDARY, params![no.0, last + 1, bytes, chunks])?;
+    Ok(chunks)
+}
+
+/// Gives free pages back to the file system.
+pub(crate) fn give_back_pages(conn: &Connection) -> Result<(), Error> {
     let mut statement =
         conn.prepare_cached(&format!("PRAGMA incremental_vacuum({PAGES_PER_STEP})"))?;
     let mut rows = statement.query([])?;

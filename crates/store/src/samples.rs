@@ -323,17 +323,25 @@ impl Scribe {
     }
 
     pub(crate) fn log(&mut self, turn_index: u64, entry: LogEntry) -> &mut Self {
+        self.log_at(turn_index, at(0), entry)
+    }
+
+    pub(crate) fn log_at(&mut self, turn_index: u64, at: Timestamp, entry: LogEntry) -> &mut Self {
         self.record.counters.log += 1;
         let seq = self.record.counters.log;
         self.fact(Fact::LogAppended {
             seq,
             turn_index,
-            at: at(0),
+            at,
             entry,
         })
     }
 
     pub(crate) fn brief(&mut self, text: BriefText) -> &mut Self {
+        self.brief_of(1, text)
+    }
+
+    pub(crate) fn brief_of(&mut self, turn_index: u64, text: BriefText) -> &mut Self {
         self.record.counters.briefs += 1;
         let seq = self.record.counters.briefs;
         let row = BriefRow {
@@ -345,7 +353,7 @@ impl Scribe {
             workspace_id: WorkspaceId::from_stored("agent_home"),
             related_message_id: None,
             settles: Vec::new(),
-            turn_index: 1,
+            turn_index,
             work_item_id: None,
             acknowledges: Vec::new(),
             action_required: None,

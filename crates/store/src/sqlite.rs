@@ -22,6 +22,7 @@ use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
+use holon_domain::storage::{DatabaseSize, HistoryHolder, HistoryPosition, HistoryStep};
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::workspace::WorktreeUser;
@@ -207,6 +208,35 @@ impl Store for SqliteStore {
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         let trim = move |tx: &mut crate::Tx<'_>| tx.trim_to(budget_bytes);
         self.writer.write(0, trim).await
+    }
+
+    async fn trim_history(
+        &self,
+        agent_id: &AgentId,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, WriteError> {
+        let id = agent_id.clone();
+        let trim = move |tx: &mut crate::Tx<'_>| tx.trim_history(&id, before);
+        self.writer.write(0, trim).await
+    }
+
+    async fn history_step(
+        &self,
+        agent_id: &AgentId,
+        from: HistoryPosition,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, Error> {
+        let id = agent_id.clone();
+        let plan = move |reader: &crate::Reader<'_>| reader.history_step(&id, &from, before);
+        self.readers.read(plan).await
+    }
+
+    async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error> {
+        self.readers.read(|reader| reader.history_holders()).await
+    }
+
+    async fn database_size(&self) -> Result<DatabaseSize, Error> {
+        self.readers.database_size().await
     }
 
     async fn prune_memory_outbox(

@@ -25,6 +25,7 @@ use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
+use holon_domain::storage::{DatabaseSize, HistoryHolder, HistoryPosition, HistoryStep};
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::workspace::WorktreeUser;
@@ -143,6 +144,28 @@ pub trait Store: MemoryReads {
     /// Removes a bounded number of the oldest events of the largest holders while the host holds more than
     /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
+
+    /// Removes the next part of an agent's oldest turns that are older than `before`, in one commit. `None` if nothing is
+    /// left to remove.
+    async fn trim_history(
+        &self,
+        agent_id: &AgentId,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, WriteError>;
+
+    /// Returns the next step of such a removal behind a position without doing it.
+    async fn history_step(
+        &self,
+        agent_id: &AgentId,
+        from: HistoryPosition,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, Error>;
+
+    /// Lists the agents with history, in no order.
+    async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error>;
+
+    /// Returns the size of the database file.
+    async fn database_size(&self) -> Result<DatabaseSize, Error>;
 
     /// Removes entries of an agent's memory outbox up to a position that its index has taken, a bounded number. Returns the
     /// number of removed entries.
@@ -346,6 +369,31 @@ impl Store for Inline {
 
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         self.db().write(|tx| tx.trim_to(budget_bytes))
+    }
+
+    async fn trim_history(
+        &self,
+        agent_id: &AgentId,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, WriteError> {
+        self.db().write(|tx| tx.trim_history(agent_id, before))
+    }
+
+    async fn history_step(
+        &self,
+        agent_id: &AgentId,
+        from: HistoryPosition,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, Error> {
+        self.read(|reader| reader.history_step(agent_id, &from, before))
+    }
+
+    async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error> {
+        self.read(|reader| reader.history_holders())
+    }
+
+    async fn database_size(&self) -> Result<DatabaseSize, Error> {
+        self.read(|reader| reader.database_size())
     }
 
     async fn prune_memory_outbox(

@@ -244,11 +244,11 @@ fn fill_message(
     seq: MessageSeq,
     entry: &mut TranscriptEntry,
 ) -> Result<(), Error> {
-    let message = queue::message(conn, no, seq)?.ok_or_else(|| Error::Row {
-        table: "messages",
-        key: seq.to_string(),
-        reason: "the log refers to it, but it is not there".to_owned(),
-    })?;
+    let Some(message) = queue::message(conn, no, seq)? else {
+        // A turn took it a second time, long after the first one, which retention has removed.
+        entry.data = json!({ "message": null, "removed_by_retention": true });
+        return Ok(());
+    };
     entry.related_message_id = Some(message.envelope.id.clone());
     entry.related_task_id = message.envelope.task_id.clone();
     entry.data = json!({ "message": message.envelope });

@@ -12,8 +12,8 @@ use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
     aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, episodes,
-    events, generations, hints, host_events, interjections, log, memory_outbox, model_limits,
-    queue, retention, tasks, timers, tombstones, triggers, usage, waits, work_items,
+    events, generations, hints, history, host_events, interjections, log, memory_outbox,
+    model_limits, queue, retention, tasks, timers, tombstones, triggers, usage, waits, work_items,
     workspace_profiles, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -21,6 +21,7 @@ use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
 use holon_domain::memory::WorkspaceProfile;
 use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::storage::{HistoryPosition, HistoryStep};
 use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
 
@@ -266,6 +267,28 @@ impl<'a> Tx<'a> {
             self.leave(Mark::removal(self.conn)?);
         }
         Ok(removed)
+    }
+
+    /// Removes the next part of an agent's oldest turns that are older than `before`, with everything that only they
+    /// need. The caller repeats it in further commits until `None`.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn trim_history(
+        &mut self,
+        id: &AgentId,
+        before: Timestamp,
+    ) -> Result<Option<HistoryStep>, Error> {
+        let Some((no, agent)) = agents::read_unless_aside(self.conn, id)? else {
+            return Ok(None);
+        };
+        let from = HistoryPosition::default();
+        let Some(plan) = history::plan(self.conn, no, &agent, &from, before)? else {
+            return Ok(None);
+        };
+        history::apply(self.conn, no, &plan)?;
+        self.leave(Mark::removal(self.conn)?);
+        Ok(Some(plan.step))
     }
 
     /// Removes at most `limit` rows of a named agent. A missing agent is `Done`.

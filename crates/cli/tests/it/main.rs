@@ -63,6 +63,7 @@ mod remote;
 mod runs;
 mod service;
 mod solve;
+mod storage;
 mod streaming;
 mod support;
 mod tailing;

@@ -52,6 +52,15 @@ const EVENT_BYTES: Kind = Kind::Number {
     min: 1 << 20,
     max: i64::MAX as u64,
 };
+/// A smaller budget would not hold the history that retention keeps of even a few agents.
+const STORE_BYTES: Kind = Kind::Number {
+    min: 64 << 20,
+    max: i64::MAX as u64,
+};
+const DAYS: Kind = Kind::Number {
+    min: 0,
+    max: 36_500,
+};
 const DELEGATION_DEPTH: Kind = Kind::Number {
     min: 0,
     max: limits::SPAWN_DEPTH_MAX as u64,
@@ -570,6 +579,18 @@ pub const KEYS: &[Key] = &[
         EVENT_BYTES,
         "1073741824",
         "Disk the audit events of all agents may take together.",
+    ),
+    with_default(
+        "retention.store_budget_bytes",
+        STORE_BYTES,
+        "4294967296",
+        "Disk the database may take. Beyond it the oldest turns of all agents are removed.",
+    ),
+    with_default(
+        "retention.history_days",
+        DAYS,
+        "0",
+        "Days for which turns, messages and events are kept; 0 for no limit of age.",
     ),
 ];
 

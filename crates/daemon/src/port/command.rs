@@ -7,6 +7,7 @@ use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
 use holon_engine::ports::{
     CommandHost, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal, OutputRetention,
+    OutputSize,
 };
 use holon_process::Image;
 use holon_workspace::ClaimFolders;
@@ -78,6 +79,14 @@ impl CommandHost for Commands {
 
     async fn forget(&self, key: &CommandKey, output: OutputRetention) {
         self.0.forget(key, output).await;
+    }
+
+    async fn output_size(&self, agent_home: &str, names: Option<&[String]>) -> OutputSize {
+        self.0.output_size(agent_home, names).await
+    }
+
+    async fn remove_output(&self, agent_home: &str, names: &[String]) -> OutputSize {
+        self.0.remove_output(agent_home, names).await
     }
 
     async fn sweep(&self, agent_home: &str, known: &[String]) {

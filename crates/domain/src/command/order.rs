@@ -116,3 +116,10 @@ pub enum OutputRetention {
     /// Nothing refers to the files, so they are removed.
     Dropped,
 }
+
+/// Number and size of output files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OutputSize {
+    pub files: u64,
+    pub bytes: u64,
+}

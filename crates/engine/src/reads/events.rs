@@ -36,41 +36,51 @@ impl ReadHandle {
     /// Returns a page of an agent's briefs in ascending order.
     ///
     /// # Errors
-    /// When there is no such agent, or storage fails.
+    /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn briefs_page(
         &self,
         agent_id: &AgentId,
         query: SeqQuery,
     ) -> Result<SeqPage<BriefRecord>, Error> {
         let id = agent_id.clone();
-        self.read_agent(agent_id, move |reader, no, _| {
-            let tombstone = reader.tombstone(&id)?;
-            Ok(SeqPage {
-                entries: reader.briefs_page(no, query)?,
-                predecessor: tombstone.map_or(0, Tombstone::last_seq),
+        let (page, ends) = self
+            .read_agent(agent_id, move |reader, no, agent| {
+                let tombstone = reader.tombstone(&id)?;
+                let page = SeqPage {
+                    entries: reader.briefs_page(no, query)?,
+                    predecessor: tombstone.map_or(0, Tombstone::last_seq),
+                };
+                let (_, oldest) = reader.oldest_history(no)?;
+                Ok((page, (oldest, agent.counters.briefs)))
             })
-        })
-        .await
+            .await?;
+        check_position(query.after_seq, ends)?;
+        Ok(page)
     }
 
     /// Returns a page of an agent's transcript in ascending order.
     ///
     /// # Errors
-    /// When there is no such agent, or storage fails.
+    /// When there is no such agent, the cursor is too old, or storage fails.
     pub async fn transcript_page(
         &self,
         agent_id: &AgentId,
         query: SeqQuery,
     ) -> Result<SeqPage<TranscriptEntry>, Error> {
         let id = agent_id.clone();
-        self.read_agent(agent_id, move |reader, no, _| {
-            let tombstone = reader.tombstone(&id)?;
-            Ok(SeqPage {
-                entries: reader.transcript_page(no, query)?,
-                predecessor: tombstone.map_or(0, Tombstone::last_seq),
+        let (page, ends) = self
+            .read_agent(agent_id, move |reader, no, agent| {
+                let tombstone = reader.tombstone(&id)?;
+                let page = SeqPage {
+                    entries: reader.transcript_page(no, query)?,
+                    predecessor: tombstone.map_or(0, Tombstone::last_seq),
+                };
+                let (oldest, _) = reader.oldest_history(no)?;
+                Ok((page, (oldest, agent.counters.log)))
             })
-        })
-        .await
+            .await?;
+        check_position(query.after_seq, ends)?;
+        Ok(page)
     }
 
     /// Returns a page of the events of all agents that callers know.
@@ -96,6 +106,23 @@ impl ReadHandle {
             });
         }
         Ok(to_page(query, rows, oldest_seq, newest_seq))
+    }
+}
+
+/// Refuses a cursor behind which retention has removed rows. The cursor 0 stands for the oldest row that is kept.
+/// `ends` are the oldest position that is kept and the newest one.
+fn check_position(after: Option<u64>, ends: (Option<u64>, u64)) -> Result<(), Error> {
+    let (Some(oldest_seq), newest_seq) = ends else {
+        return Ok(());
+    };
+    match after {
+        Some(after) if after > 0 && after.saturating_add(1) < oldest_seq => {
+            Err(Error::CursorTooOld {
+                oldest_seq,
+                newest_seq,
+            })
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

@@ -1,5 +1,5 @@
-//! Boot, upkeep and shutdown: recovers the work of a dead process, trims old events, and drains the host in bounded
-//! time.
+//! Boot, upkeep and shutdown: recovers the work of a dead process, checks the database after a crash, and drains the host
+//! in bounded time.
 
 use super::due::join_all;
 use super::{AFTER_A_FAULT_MS, Sender, Shell, TouchedAgents};
@@ -18,8 +18,6 @@ use tokio::sync::broadcast::error::RecvError;
 
 /// Agents recovered together, so that they share commits.
 const RECOVERED_TOGETHER: usize = 256;
-/// Pause between two checks of the event log's size.
-const RETENTION_PAUSE_MS: u64 = 60_000;
 /// Pause between attempts to check an agent after an unconfirmed commit.
 const CLEAR_UP_PAUSE_MS: u64 = 1_000;
 /// Attempts between two log lines: one line per minute.
@@ -221,35 +219,6 @@ impl Shell {
             }
             tracing::warn!(%agent_id, %error, "an agent could not be read yet");
             self.pause(AFTER_A_FAULT_MS).await;
-        }
-    }
-
-    /// Keeps the event log within its budget while the host runs.
-    pub(crate) async fn run_retention_loop(self) {
-        while !self.draining.is_cancelled() {
-            self.trim_events().await;
-            let pause = Duration::from_millis(RETENTION_PAUSE_MS);
-            let until = self.ports.clock.elapsed() + pause;
-            tokio::select! {
-                () = self.ports.clock.sleep_until(until) => {}
-                () = self.draining.cancelled() => {}
-            }
-        }
-    }
-
-    async fn trim_events(&self) {
-        loop {
-            let budget = self.conduct.event_budget_bytes;
-            match self.store.trim_events(budget).await {
-                Ok(0) => return,
-                Ok(removed) => {
-                    tracing::info!(removed, "old events were removed to stay within the budget")
-                }
-                Err(error) => return tracing::warn!(%error, "old events could not be removed"),
-            }
-            if self.draining.is_cancelled() {
-                return;
-            }
         }
     }
 

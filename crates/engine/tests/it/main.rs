@@ -23,6 +23,7 @@ mod feed;
 mod fixed_part;
 mod forgetting;
 mod guidance;
+mod history;
 mod house;
 mod kernel;
 mod keyed_runs;

@@ -13,13 +13,14 @@ use holon_api::{
     CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DebugPromptResponse,
     DeleteAgentResponse, DeliveryTargetResponse, DetachWorkspaceRequest, EmptyRequest,
     EnqueueRequest, ExportAgentRequest, ExportReport, InstallSkillRequest, OperatorBindingResponse,
-    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, RebuildMemoryRequest,
-    ReloadResponse, RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
-    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
-    SetWebhookRequest, ShutdownResponse, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
-    TaskInputResponse, TaskStopResponse, TestDeliveryResponse, UninstallSkillRequest,
-    UpdateWorkItemRequest, UseWorkspaceRequest, UseWorkspaceResponse, WakeRequest, WakeResponse,
-    WebhookResponse, WorkspaceResponse, WorktreesRequest,
+    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, PruneRequest,
+    PruneResponse, RebuildMemoryRequest, ReloadResponse, RemoveDeliveryTargetResponse,
+    RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
+    RunRequest, SetBudgetRequest, SetModelRequest, SetWebhookRequest, ShutdownResponse,
+    SkillChangeResponse, StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskStopResponse,
+    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
+    UseWorkspaceResponse, WakeRequest, WakeResponse, WebhookResponse, WorkspaceResponse,
+    WorktreesRequest,
 };
 use holon_domain::agent::IdentityView;
 use holon_domain::archive::ImportReport;
@@ -324,6 +325,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "Removes a budget. Turns that wait for it go on.",
         schema_of::<ClearBudgetRequest>,
         Typed(schema_of::<ClearBudgetResponse>),
+    ),
+    act(
+        "/control/storage/prune",
+        "Removes turns that ended long ago, in bounded steps, or says what would go.",
+        schema_of::<PruneRequest>,
+        Typed(schema_of::<PruneResponse>),
     ),
     act(
         "/control/delivery/targets",

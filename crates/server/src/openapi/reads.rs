@@ -10,8 +10,9 @@ use super::params::{
 use holon_api::{
     BudgetsResponse, DeletedAgent, DeliveryTargetsResponse, EventsPage, Handshake, Health,
     HostEventsPage, ModelsResponse, OperatorBindingsResponse, Readiness, Root,
-    RuntimeStatusResponse, SkillsResponse, StateResponse, StatusResponse, TaskOutputResponse,
-    TokensResponse, UsageResponse, WebhookResponse, WorkItemsResponse, WorktreeSummaryResponse,
+    RuntimeStatusResponse, SkillsResponse, StateResponse, StatusResponse, StorageResponse,
+    TaskOutputResponse, TokensResponse, UsageResponse, WebhookResponse, WorkItemsResponse,
+    WorktreeSummaryResponse,
 };
 use holon_domain::brief::BriefRecord;
 use holon_domain::explanation::Explanation;
@@ -121,6 +122,12 @@ pub(super) const READS: &[Operation] = &[
         "Lists the budgets and how far each is used up.",
         &[],
         Typed(schema_of::<BudgetsResponse>),
+    ),
+    read(
+        "/storage",
+        "Says how much the host stores, by kind and by agent.",
+        &[],
+        Typed(schema_of::<StorageResponse>),
     ),
     read(
         "/models",

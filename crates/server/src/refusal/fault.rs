@@ -154,6 +154,14 @@ impl RequestFault {
             "see the budgets with: holon budget show",
         ),
     );
+    pub(crate) const PRUNE: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::with_hint(
+            "invalid_prune",
+            "history cannot be removed as it was asked for",
+            "give a number of days from 0 to 36500; see: holon storage prune --help",
+        ),
+    );
     pub(crate) const OPERATOR_BINDING: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -417,7 +425,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 49] = [
+    pub(crate) const ALL: [Self; 50] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -449,6 +457,7 @@ impl RequestFault {
         Self::PRICE_UNKNOWN,
         Self::TOO_MANY_BUDGETS,
         Self::NO_SUCH_BUDGET,
+        Self::PRUNE,
         Self::QUERY,
         Self::LIMIT,
         Self::CURSOR,

@@ -41,6 +41,7 @@ const WITHOUT_WORDS: [&str; 43] = [
     "/control/tokens/{name}/revoke",
     "/control/budgets",
     "/control/budgets/clear",
+    "/control/storage/prune",
     "/control/delivery/targets",
     "/control/delivery/targets/{name}/test",
     "/control/delivery/targets/{name}/remove",

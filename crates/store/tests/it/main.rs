@@ -4,6 +4,7 @@
 mod apply;
 mod damage;
 mod golden;
+mod history;
 mod home;
 mod host_events;
 mod lost;

@@ -1,0 +1,101 @@
+//! Storage in words.
+
+use holon_api::{AgentStorage, HistoryView, PruneResponse, RowSumView, StorageResponse};
+
+/// Renders the sizes of a host: the database, its history by kind, and its agents.
+pub(crate) fn report(report: &StorageResponse) -> String {
+    let used = report.database_bytes.saturating_sub(report.free_bytes);
+    let days = match report.history_days {
+        0 => "turns of any age are kept".to_owned(),
+        days => format!("turns are kept for {days} days"),
+    };
+    let mut lines = vec![
+        format!(
+            "database: {} of {} used, {} free in the file, {} in the write-ahead log; {days}",
+            size(used),
+            size(report.budget_bytes),
+            size(report.free_bytes),
+            size(report.wal_bytes)
+        ),
+        kinds(&report.history),
+        format!(
+            "output files of commands: {}, {}",
+            report.output_files,
+            size(report.output_bytes)
+        ),
+    ];
+    lines.extend(report.agents.iter().map(agent));
+    super::join_lines(lines)
+}
+
+fn kinds(history: &HistoryView) -> String {
+    let kind =
+        |name: &str, sum: &RowSumView| format!("{name} {} in {} rows", size(sum.bytes), sum.rows);
+    [
+        kind("transcript", &history.transcript),
+        kind("messages", &history.messages),
+        kind("briefs", &history.briefs),
+        kind("events", &history.events),
+    ]
+    .join(", ")
+}
+
+fn agent(agent: &AgentStorage) -> String {
+    format!(
+        "{}: {}; {}, output files {}",
+        agent.agent_id,
+        size(agent.bytes),
+        kinds(&agent.history),
+        size(agent.output_bytes)
+    )
+}
+
+/// Says what was removed, or would be.
+pub(crate) fn removed(answer: &PruneResponse) -> String {
+    let removed = &answer.removed;
+    let verb = match answer.dry_run {
+        true => "would remove",
+        false => "removed",
+    };
+    if removed.turns == 0 {
+        return "nothing is old enough to be removed".to_owned();
+    }
+    format!(
+        "{verb} {} turns with {} entries, {} messages, {} briefs and {} events: {}; and {} output files: {}",
+        removed.turns,
+        removed.entries,
+        removed.messages,
+        removed.briefs,
+        removed.events,
+        size(removed.row_bytes),
+        removed.files,
+        size(removed.file_bytes)
+    )
+}
+
+/// Renders a number of bytes with a unit, to a tenth.
+fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1 << 10 {
+        return format!("{bytes} bytes");
+    }
+    let (mut whole, mut unit) = (bytes * 10 / 1_024, 0);
+    while whole >= 10 * 1_024 && unit + 1 < UNITS.len() {
+        whole /= 1_024;
+        unit += 1;
+    }
+    format!("{}.{} {}", whole / 10, whole % 10, UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_a_unit() {
+        assert_eq!(size(900), "900 bytes");
+        assert_eq!(size(1_536), "1.5 KiB");
+        assert_eq!(size(4 << 30), "4.0 GiB");
+        assert_eq!(size(5_000 << 40), "5000.0 TiB");
+    }
+}

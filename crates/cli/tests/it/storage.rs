@@ -1,0 +1,57 @@
+//! `holon storage` in the real program: what is stored, what a removal would do, and that it does it.
+
+use crate::support::{hello, until, world};
+use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use serde_json::Value;
+
+/// Turns beside the ones that always stay.
+const SPARE: usize = 3;
+
+#[test]
+fn a_dry_run_says_what_a_removal_does_and_the_agent_goes_on() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let turns = HISTORY_MESSAGES_KEPT + SPARE;
+    for turn in 1..=turns {
+        let sent = world.run(&["prompt", &format!("question {turn}"), "--json"]);
+        assert_eq!(sent.json()["ok"], true, "{sent:?}");
+    }
+    let report = || world.run(&["storage", "report", "--json"]).json();
+    let all_told = |report: &Value| report["history"]["briefs"]["rows"] == turns;
+    until("every message is answered", || all_told(&report()));
+    let before = report();
+    assert_eq!(before["history"]["messages"]["rows"], turns, "{before}");
+    assert_eq!(before["agents"][0]["agent_id"], "main", "{before}");
+    assert_eq!(before["budget_bytes"], 4_u64 << 30, "{before}");
+    let shown = world.run(&["storage", "report"]);
+    assert!(shown.answer().contains("of 4.0 GiB used"), "{shown:?}");
+
+    let young = world.run(&["storage", "prune", "--older-than", "1"]);
+    assert!(
+        young.answer().contains("nothing is old enough"),
+        "{young:?}"
+    );
+    let prune = |more: &[&str]| {
+        let args = [&["storage", "prune", "--older-than", "0", "--json"], more].concat();
+        let done = world.run(&args);
+        assert_eq!(done.code, Some(0), "{done:?}");
+        done.json()
+    };
+    let planned = prune(&["--dry-run"]);
+    assert_eq!(planned["removed"]["turns"], SPARE, "{planned}");
+    assert_eq!(report()["history"], before["history"], "nothing is gone");
+    let done = prune(&[]);
+    assert_eq!(done["removed"], planned["removed"]);
+    assert_eq!(done["dry_run"], false);
+    let after = report();
+    assert_eq!(after["history"]["messages"]["rows"], HISTORY_MESSAGES_KEPT);
+    assert_eq!(after["history"]["briefs"]["rows"], turns, "{after}");
+
+    let refused = world.run(&["transcript", "--after", "1", "--json"]);
+    assert!(refused.stderr.contains("cursor_too_old"), "{refused:?}");
+    let told = world.run(&["tail", "--json"]).json();
+    assert_eq!(told[0]["text"], "Hello there.", "{told}");
+    let bad = world.run(&["storage", "prune", "--older-than", "x"]);
+    assert_eq!(bad.code, Some(2), "{bad:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}

@@ -1,0 +1,137 @@
+//! Retention of history in the background: the oldest turns go, and the agent goes on.
+
+use crate::house::{House, agent, at_rest, briefs, create, prompt};
+use holon_domain::feed::SeqQuery;
+use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::transcript::TranscriptEntry;
+use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
+use holon_testkit::ports::says;
+
+/// Turns beside the ones that always stay.
+const SPARE: usize = 6;
+const DAY_MS: u64 = 86_400_000;
+
+async fn start(house: &House, history: HistoryTerms) -> Host {
+    let conduct = Conduct {
+        history,
+        ..Conduct::default()
+    };
+    let host = house.start_as(conduct).await;
+    create(&host, "main").await;
+    for turn in 1..=HISTORY_MESSAGES_KEPT + SPARE {
+        prompt(&host, "main", &format!("question {turn}")).await;
+        house
+            .model
+            .next()
+            .await
+            .answer(says(&format!("answer {turn}")));
+        at_rest(&host, "main").await;
+    }
+    host
+}
+
+async fn first_entry(host: &Host) -> TranscriptEntry {
+    let query = SeqQuery {
+        after_seq: Some(0),
+        limit: 1,
+        ..SeqQuery::default()
+    };
+    let page = host.reads().transcript_page(&agent("main"), query).await;
+    page.expect("a page").entries.remove(0)
+}
+
+/// Waits until retention has removed the first turn, and returns the oldest entry that is left.
+async fn until_trimmed(host: &Host) -> TranscriptEntry {
+    loop {
+        let first = first_entry(host).await;
+        if first.turn_index > SPARE as u64 {
+            return first;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_above_its_budget_loses_its_oldest_turns_and_the_agent_goes_on() {
+    let house = House::new();
+    let terms = HistoryTerms {
+        budget_bytes: 1,
+        days: 0,
+    };
+    let host = start(&house, terms).await;
+    house.clock.advance(60_000);
+    let first = until_trimmed(&host).await;
+    assert_eq!(first.turn_index, SPARE as u64 + 1);
+    let old = SeqQuery {
+        after_seq: Some(1),
+        limit: 1,
+        ..SeqQuery::default()
+    };
+    let refused = host.reads().transcript_page(&agent("main"), old).await;
+    assert!(
+        matches!(refused, Err(Error::CursorTooOld { oldest_seq, .. }) if oldest_seq == first.seq),
+        "{refused:?}"
+    );
+    let page = SeqQuery {
+        after_seq: Some(0),
+        limit: 2,
+        ..SeqQuery::default()
+    };
+    let told = host.reads().briefs_page(&agent("main"), page).await;
+    let told = told.expect("briefs").entries;
+    assert_eq!(told[0].text, "answer 1", "briefs keep their words");
+
+    prompt(&host, "main", "and now?").await;
+    let call = house.model.next().await;
+    let shown = format!("{:?}", call.request());
+    let newest = HISTORY_MESSAGES_KEPT + SPARE;
+    assert!(shown.contains(&format!("answer {newest}")), "{shown}");
+    assert!(shown.contains(&format!("question {newest}")), "{shown}");
+    call.answer(says("all is well"));
+    at_rest(&host, "main").await;
+    let told = briefs(&host, "main", 100).await;
+    assert_eq!(told.last().expect("a brief").text, "all is well");
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn turns_that_are_too_old_go_and_a_restart_finds_a_sound_store() {
+    let house = House::new();
+    let terms = HistoryTerms {
+        budget_bytes: u64::MAX,
+        days: 2,
+    };
+    let host = start(&house, terms).await;
+    house.clock.advance(DAY_MS);
+    prompt(&host, "main", "young").await;
+    house.model.next().await.answer(says("yes"));
+    at_rest(&host, "main").await;
+    assert_eq!(first_entry(&host).await.turn_index, 1);
+    house.clock.advance(DAY_MS + 60_000);
+    until_trimmed(&host).await;
+    host.shutdown().await.expect("a shutdown");
+    let host = house.start().await;
+    assert!(first_entry(&host).await.turn_index > SPARE as u64);
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_preview_of_an_operator_says_what_the_removal_does() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    house.clock.advance(DAY_MS);
+    let order = |preview| PruneOrder {
+        before: host.control().now(),
+        preview,
+        passed: 0,
+    };
+    let planned = host.control().prune(order(true)).await.expect("a preview");
+    assert_eq!(planned.removed.turns, SPARE as u64);
+    assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
+    let done = host.control().prune(order(false)).await.expect("a removal");
+    assert_eq!(done, planned);
+    let again = host.control().prune(order(false)).await.expect("nothing");
+    assert!(again.removed.is_empty());
+    let sizes = host.reads().storage().await.expect("sizes");
+    assert_eq!(sizes.agents.len(), 1);
+    assert_eq!(sizes.history.messages.rows, HISTORY_MESSAGES_KEPT as u64);
+}

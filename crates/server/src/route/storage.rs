@@ -1,0 +1,73 @@
+//! Routes about storage and retention.
+
+use crate::body::JsonBody;
+use crate::extract::{NoParams, Params};
+use crate::refusal::{Refusal, RequestFault};
+use crate::state::{Act, ReadState};
+use axum::Json;
+use axum::extract::State;
+use holon_api::{AgentStorage, PruneRequest, PruneResponse, StorageResponse};
+use holon_engine::PruneOrder;
+use std::cmp::Reverse;
+
+/// Milliseconds of a day.
+const DAY_MS: u64 = 86_400_000;
+/// Most days that a request may name: the bound of the setting.
+const MOST_DAYS: u64 = 36_500;
+
+/// `GET /storage`: says how much the host stores, by kind and by agent.
+pub(crate) async fn report(
+    State(state): State<ReadState>,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<StorageResponse>, Refusal> {
+    let sizes = state.reads.storage().await?;
+    let terms = state.reads.history_terms();
+    let mut agents: Vec<AgentStorage> = sizes
+        .agents
+        .into_iter()
+        .map(|(agent_id, history, outputs)| AgentStorage {
+            agent_id: agent_id.to_string(),
+            bytes: history.bytes() + outputs.bytes,
+            history: history.into(),
+            output_files: outputs.files,
+            output_bytes: outputs.bytes,
+        })
+        .collect();
+    agents.sort_by_key(|agent| Reverse(agent.bytes));
+    Ok(Json(StorageResponse {
+        database_bytes: sizes.database.file_bytes,
+        free_bytes: sizes.database.free_bytes,
+        wal_bytes: sizes.database.wal_bytes,
+        budget_bytes: terms.budget_bytes,
+        history_days: terms.days,
+        history: sizes.history.into(),
+        output_files: sizes.outputs.files,
+        output_bytes: sizes.outputs.bytes,
+        agents,
+    }))
+}
+
+/// `POST /control/storage/prune`: removes old turns in bounded steps, or says what would go.
+pub(crate) async fn prune(
+    Act(state): Act,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<PruneRequest>,
+) -> Result<Json<PruneResponse>, Refusal> {
+    let days = request.older_than_days;
+    if days > MOST_DAYS {
+        return Err(RequestFault::PRUNE.refuse(format!("older_than_days is at most {MOST_DAYS}")));
+    }
+    let before = state.control.now().minus_millis(days * DAY_MS);
+    let order = PruneOrder {
+        before,
+        preview: request.dry_run,
+        passed: usize::try_from(request.next.unwrap_or(0)).unwrap_or(usize::MAX),
+    };
+    let report = state.control.prune(order).await?;
+    Ok(Json(PruneResponse {
+        dry_run: request.dry_run,
+        before,
+        removed: report.removed.into(),
+        next: report.next.map(|done| done as u64),
+    }))
+}

@@ -1,0 +1,271 @@
+//! Retention of history: removes the oldest turns of an agent, with everything that only they need.
+//!
+//! Invariants:
+//! - What goes of the log, the briefs and the events is a prefix of each. A cursor behind it stays valid.
+//! - An open turn, the newest messages with their turns, and what a prompt shows of earlier turns stay.
+//! - A brief that takes its words from a removed entry gets a copy of them in the same commit.
+//! - A message stays while it is not final, while a kept entry, the open turn, open work or an active task names it, and
+//!   if it is the newest one of the operator.
+//!
+//! A step is planned from the rows and then applied. A plan without its application is a preview: both come from one
+//! function, so a preview says what a removal would do.
+
+pub(crate) mod briefs;
+pub(crate) mod events;
+pub(crate) mod messages;
+mod outputs;
+
+use crate::error::Error;
+use crate::retention::give_back_pages;
+use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::{agents, log};
+use holon_domain::Timestamp;
+use holon_domain::agent::{AgentRecord, AgentSettings};
+use holon_domain::limits::{HISTORY_MESSAGES_KEPT, HISTORY_STEP, HISTORY_STEP_BYTES};
+use holon_domain::queue::MessageSeq;
+use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryStep, RemovedHistory};
+use holon_domain::turn::LogSeq;
+use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
+
+/// The next entries behind a position.
+pub(crate) const ENTRIES: &str = "SELECT seq, turn_index, at, message_seq, entry FROM log \
+     WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+/// The entries behind a position without their texts, to find the end of a turn.
+pub(crate) const REST: &str =
+    "SELECT seq, turn_index, at FROM log WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq";
+pub(crate) const REMOVE_ENTRIES: &str = "DELETE FROM log WHERE agent_no = ?1 AND seq <= ?2";
+pub(crate) const ENTRY_AFTER: &str =
+    "SELECT at FROM log WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq LIMIT 1";
+pub(crate) const OLDEST_ENTRY: &str =
+    "SELECT seq FROM log WHERE agent_no = ?1 ORDER BY seq LIMIT 1";
+pub(crate) const OLDEST_BRIEF: &str =
+    "SELECT seq FROM briefs WHERE agent_no = ?1 ORDER BY seq LIMIT 1";
+/// Agents with a log, each with the time of its first entry. Walks the agents, not their logs.
+const HOLDERS: &str = "SELECT agent_id, settings, (SELECT at FROM log l WHERE l.agent_no = a.agent_no \
+     ORDER BY seq LIMIT 1) FROM agents a WHERE aside IS NULL AND settings IS NOT NULL";
+
+/// One entry of the log, as far as retention reads it.
+struct Entry {
+    seq: LogSeq,
+    turn_index: u64,
+    at: Timestamp,
+    message_seq: Option<MessageSeq>,
+    bytes: u64,
+    outputs: BTreeSet<String>,
+}
+
+/// The entries that a step removes. They are the next ones behind the position of the plan.
+struct Cut {
+    entries: Vec<Entry>,
+    /// False if the last turn is longer than a step, and the rest of it goes later.
+    ends_turn: bool,
+    /// Last entry that goes.
+    through: LogSeq,
+    last_turn: u64,
+    /// Time of that entry. Events up to it go too.
+    at: Timestamp,
+}
+
+/// Everything that a step removes or rewrites.
+pub(crate) struct Plan {
+    cut: Cut,
+    briefs: briefs::BriefPlan,
+    events: Option<events::EventPlan>,
+    pub(crate) step: HistoryStep,
+}
+
+/// Plans the next step behind a position. Only turns whose entries are older than `before` go. `None` if nothing is left
+/// to remove.
+pub(crate) fn plan(
+    conn: &Connection,
+    no: AgentNo,
+    agent: &AgentRecord,
+    from: &HistoryPosition,
+    before: Timestamp,
+) -> Result<Option<Plan>, Error> {
+    let Some(floor) = floor(conn, no, agent)? else {
+        return Ok(None);
+    };
+    let Some(cut) = cut(conn, no, from.entry, floor, before)? else {
+        return Ok(None);
+    };
+    let messages = messages::plan(conn, no, agent, &from.messages, &cut)?;
+    let briefs = briefs::plan(conn, no, agent, from.brief, &cut)?;
+    let events = events::plan(conn, no, from.event, cut.at)?;
+    let outputs = outputs::unnamed(conn, no, &cut)?;
+    let turns: BTreeSet<u64> = cut.entries.iter().map(|entry| entry.turn_index).collect();
+    let removed = RemovedHistory {
+        turns: turns.len() as u64 - u64::from(!cut.ends_turn),
+        entries: cut.entries.len() as u64,
+        messages: messages.len() as u64,
+        briefs: briefs.removed.len() as u64,
+        events: events.as_ref().map_or(0, |events| events.count),
+        row_bytes: cut.entries.iter().map(|entry| entry.bytes).sum::<u64>()
+            + messages.iter().map(|message| message.bytes).sum::<u64>()
+            + briefs.removed.iter().map(|brief| brief.bytes).sum::<u64>()
+            + events.as_ref().map_or(0, |events| events.bytes),
+        files: 0,
+        file_bytes: 0,
+    };
+    let oldest_left = first(conn, ENTRY_AFTER, params![no.0, cut.through], |row| {
+        Ok(Timestamp::from_millis(row.get(0)?))
+    })?;
+    Ok(Some(Plan {
+        step: HistoryStep {
+            entry: cut.through,
+            brief: briefs.through,
+            event: events.as_ref().map_or(0, |events| events.last),
+            messages: messages.into_iter().map(|message| message.seq).collect(),
+            removed,
+            outputs,
+            oldest_left,
+        },
+        briefs,
+        events,
+        cut,
+    }))
+}
+
+/// Removes what a plan of this transaction names.
+pub(crate) fn apply(conn: &Connection, no: AgentNo, plan: &Plan) -> Result<(), Error> {
+    briefs::apply(conn, no, &plan.briefs)?;
+    run(conn, REMOVE_ENTRIES, params![no.0, plan.cut.through])?;
+    for seq in &plan.step.messages {
+        run(conn, messages::REMOVE_MESSAGE, params![no.0, seq])?;
+    }
+    if let Some(events) = &plan.events {
+        events::apply(conn, no, events)?;
+    }
+    give_back_pages(conn)
+}
+
+/// Returns the first entry that stays. `None` if the agent has no more history than always stays.
+fn floor(conn: &Connection, no: AgentNo, agent: &AgentRecord) -> Result<Option<LogSeq>, Error> {
+    let newest = log::taken(conn, no, i64::MAX as u64, HISTORY_MESSAGES_KEPT)?;
+    let Some(oldest_kept) = newest
+        .last()
+        .filter(|_| newest.len() == HISTORY_MESSAGES_KEPT)
+    else {
+        return Ok(None);
+    };
+    let open = agent.open_turn.as_ref().map(|turn| turn.first_entry);
+    Ok(Some(oldest_kept.seq.min(open.unwrap_or(oldest_kept.seq))))
+}
+
+/// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.
+fn cut(
+    conn: &Connection,
+    no: AgentNo,
+    from: LogSeq,
+    floor: LogSeq,
+    before: Timestamp,
+) -> Result<Option<Cut>, Error> {
+    let mut entries = read_entries(conn, no, from)?;
+    let mut bytes = 0;
+    let may_go = |entry: &Entry| entry.seq < floor && entry.at < before;
+    let going = entries
+        .iter()
+        .take(HISTORY_STEP)
+        .take_while(|entry| {
+            let has_room = bytes < HISTORY_STEP_BYTES;
+            bytes += entry.bytes;
+            has_room && may_go(entry)
+        })
+        .count();
+    let ends_turn = |index: &usize| {
+        let (last, next) = (entries.get(index - 1), entries.get(*index));
+        last.zip(next)
+            .is_some_and(|(last, next)| last.turn_index != next.turn_index)
+    };
+    let whole = (1..=going).rev().find(ends_turn);
+    let (count, ends_turn) = match whole {
+        Some(count) => (count, true),
+        None if going > 0 && rest_may_go(conn, no, &entries, floor, before)? => (going, false),
+        None => return Ok(None),
+    };
+    entries.truncate(count);
+    let Some(last) = entries.last() else {
+        return Ok(None);
+    };
+    Ok(Some(Cut {
+        ends_turn,
+        through: last.seq,
+        last_turn: last.turn_index,
+        at: last.at,
+        entries,
+    }))
+}
+
+/// Returns true if all entries of the first turn may go.
+fn rest_may_go(
+    conn: &Connection,
+    no: AgentNo,
+    entries: &[Entry],
+    floor: LogSeq,
+    before: Timestamp,
+) -> Result<bool, Error> {
+    let Some(begin) = entries.first() else {
+        return Ok(false);
+    };
+    let mut statement = conn.prepare_cached(REST)?;
+    let mut rows = statement.query(params![no.0, begin.seq])?;
+    while let Some(row) = rows.next()? {
+        let (seq, turn_index): (LogSeq, u64) = (row.get(0)?, row.get(1)?);
+        if turn_index != begin.turn_index {
+            return Ok(true);
+        }
+        if seq >= floor || Timestamp::from_millis(row.get(2)?) >= before {
+            return Ok(false);
+        }
+    }
+    Ok(false)
+}
+
+fn read_entries(conn: &Connection, no: AgentNo, from: LogSeq) -> Result<Vec<Entry>, Error> {
+    all(
+        conn,
+        ENTRIES,
+        params![no.0, from, limit(HISTORY_STEP + 1)],
+        |row| {
+            let text = row.get_ref(4)?.as_str().unwrap_or_default();
+            let seq = row.get(0)?;
+            Ok(Entry {
+                seq,
+                turn_index: row.get(1)?,
+                at: Timestamp::from_millis(row.get(2)?),
+                message_seq: row.get(3)?,
+                bytes: text.len() as u64,
+                outputs: outputs::named(row, 4, seq, text),
+            })
+        },
+    )
+}
+
+/// Lists the agents with history.
+pub(crate) fn holders(conn: &Connection) -> Result<Vec<HistoryHolder>, Error> {
+    let found = all(conn, HOLDERS, [], |row| {
+        let name: String = row.get(0)?;
+        let (at, settings) = (row.get(2)?, json::<AgentSettings>(row, 1, "agents", &name));
+        // An agent whose settings cannot be read is put aside by the decision that needs them.
+        let (Some(at), Ok(settings)) = (at, settings) else {
+            return Ok(None);
+        };
+        Ok(Some(HistoryHolder {
+            agent_id: agents::parse_id(&name)?,
+            agent_home: settings.agent_home,
+            oldest_at: Timestamp::from_millis(at),
+        }))
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// Returns the position of the oldest entry of the log.
+pub(crate) fn oldest_entry(conn: &Connection, no: AgentNo) -> Result<Option<LogSeq>, Error> {
+    first(conn, OLDEST_ENTRY, [no.0], |row| Ok(row.get(0)?))
+}
+
+/// Returns the position of the oldest brief.
+pub(crate) fn oldest_brief(conn: &Connection, no: AgentNo) -> Result<Option<u64>, Error> {
+    first(conn, OLDEST_BRIEF, [no.0], |row| Ok(row.get(0)?))
+}

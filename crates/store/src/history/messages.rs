@@ -1,0 +1,146 @@
+//! Messages that only removed turns have named.
+
+use super::Cut;
+use crate::error::Error;
+use crate::queue::status_code;
+use crate::row::{AgentNo, all, first, json, limit};
+use crate::{log, tasks, work_items};
+use holon_domain::MessageId;
+use holon_domain::agent::AgentRecord;
+use holon_domain::intent::WorkItemFilter;
+use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::log::LogEntry;
+use holon_domain::queue::{MessageSeq, QueueStatus};
+use holon_domain::turn::LogSeq;
+use rusqlite::{Connection, params};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+
+// The index is named: with a column that it lacks, SQLite would read the rounds between the messages.
+pub(crate) const NAMED_NEXT: &str = "SELECT message_seq FROM log INDEXED BY log_messages \
+     WHERE agent_no = ?1 AND seq > ?2 AND message_seq IS NOT NULL ORDER BY seq LIMIT ?3";
+pub(crate) const STANDING: &str =
+    "SELECT status, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
+pub(crate) const OLDEST_MESSAGES: &str =
+    "SELECT seq FROM messages WHERE agent_no = ?1 AND seq <= ?2 ORDER BY seq";
+pub(crate) const REMOVE_MESSAGE: &str = "DELETE FROM messages WHERE agent_no = ?1 AND seq = ?2";
+
+/// Entries behind a cut that are searched for messages which turns took a second time.
+const SEARCHED: usize = 4_096;
+/// Oldest messages that are looked at beside those of a cut: some stayed when their turns went.
+const OLDEST: usize = 256;
+
+/// Entries at the beginning of the open turn that are searched for its frame.
+const BEFORE_FRAME: i64 = 64;
+
+/// A message that goes.
+pub(super) struct GoneMessage {
+    pub(super) seq: MessageSeq,
+    pub(super) bytes: u64,
+}
+
+/// The part of an envelope that retention reads.
+#[derive(Deserialize)]
+struct StoredId {
+    id: MessageId,
+}
+
+/// Plans the removal of the messages that the entries of a cut name, and of older ones that nothing names any more.
+pub(super) fn plan(
+    conn: &Connection,
+    no: AgentNo,
+    agent: &AgentRecord,
+    gone_before: &BTreeSet<MessageSeq>,
+    cut: &Cut,
+) -> Result<Vec<GoneMessage>, Error> {
+    let named = |row: &rusqlite::Row<'_>| Ok(row.get::<_, MessageSeq>(0)?);
+    let mut going: BTreeSet<MessageSeq> = cut
+        .entries
+        .iter()
+        .filter_map(|entry| entry.message_seq)
+        .collect();
+    let next = params![no.0, cut.through, limit(SEARCHED)];
+    let mut kept: BTreeSet<MessageSeq> = all(conn, NAMED_NEXT, next, named)?.into_iter().collect();
+    if kept.len() < SEARCHED
+        && let Some(newest) = going.last().copied()
+    {
+        // Every message that the log still names is known, so the others up to here are named by nothing.
+        let mut statement = conn.prepare_cached(OLDEST_MESSAGES)?;
+        let mut rows = statement.query(params![no.0, newest])?;
+        let mut looked = 0;
+        while looked < OLDEST
+            && let Some(row) = rows.next()?
+        {
+            let seq = named(row)?;
+            if !gone_before.contains(&seq) {
+                looked += 1;
+                going.insert(seq);
+            }
+        }
+    }
+    let shown = log::taken(conn, no, i64::MAX as u64, HISTORY_MESSAGES_KEPT)?;
+    kept.extend(shown.into_iter().map(|taken| taken.message_seq));
+    kept.extend(named_by_agent(conn, no, agent)?);
+    let open_work = named_by_work(conn, no)?;
+    let mut gone = Vec::new();
+    kept.extend(gone_before);
+    for seq in going.difference(&kept).copied() {
+        let found = first(conn, STANDING, params![no.0, seq], |row| {
+            let bytes = row.get_ref(1)?.as_str().map_or(0, str::len) as u64;
+            let stored: Option<StoredId> = json(row, 1, "messages", seq).ok();
+            Ok((row.get::<_, i64>(0)?, stored, bytes))
+        })?;
+        if let Some((status, stored, bytes)) = found
+            && is_final(status)
+            && !stored.is_some_and(|stored| open_work.contains(&stored.id))
+        {
+            gone.push(GoneMessage { seq, bytes });
+        }
+    }
+    Ok(gone)
+}
+
+/// Messages that the agent's record and its open turn name.
+fn named_by_agent(
+    conn: &Connection,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<BTreeSet<MessageSeq>, Error> {
+    let mut named: BTreeSet<MessageSeq> = agent.operator_seq.into_iter().collect();
+    named.extend(&agent.held);
+    named.extend(&agent.acknowledged);
+    named.extend(&agent.left_by_caller);
+    if let Some(turn) = &agent.open_turn {
+        named.insert(turn.message_seq);
+        named.extend(turn.owes.iter().map(|owed| owed.seq));
+        // The requests of a turn repeat the words of the operator that its frame names.
+        let begin = params![no.0, turn.first_entry.saturating_sub(1), BEFORE_FRAME];
+        let shown = all(conn, log::NEXT, begin, |row| {
+            let seq: LogSeq = row.get(0)?;
+            match json(row, 1, "log", seq)? {
+                LogEntry::Frame(frame) => Ok(frame.operator_seq),
+                _ => Ok(None),
+            }
+        })?;
+        named.extend(shown.into_iter().flatten());
+    }
+    Ok(named)
+}
+
+/// Messages that open work items and active tasks name.
+fn named_by_work(conn: &Connection, no: AgentNo) -> Result<BTreeSet<MessageId>, Error> {
+    let open = work_items::behind(conn, no, WorkItemFilter::Open, None, usize::MAX)?;
+    let of_items = open
+        .into_iter()
+        .filter_map(|(_, item)| item.provenance.message_id);
+    let active = tasks::active(conn, no)?;
+    let of_tasks = active.into_iter().filter_map(|task| task.parent_message_id);
+    Ok(of_items.chain(of_tasks).collect())
+}
+
+/// Returns true if a message with this status never changes again.
+fn is_final(status: i64) -> bool {
+    QueueStatus::ALL
+        .into_iter()
+        .any(|known| known.is_final() && status_code(known) == status)
+}

@@ -1,0 +1,368 @@
+//! Retention of history: the oldest turns go as a prefix, and nothing that is still needed goes with them.
+
+use crate::samples::{Scribe, at, id, took, work_item};
+use crate::{apply, with_agent};
+use holon_domain::attempt::{RoundAttempts, TokenUsage};
+use holon_domain::block::Block;
+use holon_domain::brief::BriefText;
+use holon_domain::decision::Fact;
+use holon_domain::feed::SeqQuery;
+use holon_domain::limits::{BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP};
+use holon_domain::log::LogEntry;
+use holon_domain::model::StopReason;
+use holon_domain::queue::QueueStatus;
+use holon_domain::storage::{HistoryPosition, HistoryStep, RemovedHistory};
+use holon_domain::task::TaskStatus;
+use holon_domain::tool::ToolEnvelope;
+use holon_domain::turn::OpenTurn;
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{CallId, Timestamp};
+use holon_store::{AgentNo, Db};
+
+const FOREVER: Timestamp = Timestamp::from_millis(i64::MAX);
+
+fn answer(text: &str) -> LogEntry {
+    let text = text.to_owned();
+    LogEntry::AssistantRound {
+        round: 1,
+        blocks: vec![Block::Text { text }].into(),
+        intents: Default::default(),
+        stop_reason: StopReason::EndTurn,
+        usage: TokenUsage::new(10, 20),
+        tries: RoundAttempts {
+            model_ref: "scripted/x".to_owned(),
+            requested_model_ref: None,
+            started_at: at(0),
+            duration_ms: 2,
+            max_attempts: 3,
+            failed: Vec::new(),
+            context_management: None,
+        },
+    }
+}
+
+/// The time at which a turn takes place.
+fn second(turn: u64) -> Timestamp {
+    at(0).plus_millis(turn * 1_000)
+}
+
+/// One agent and the turns it has had.
+struct House {
+    db: Db,
+    no: AgentNo,
+    scribe: Scribe,
+}
+
+impl House {
+    fn new() -> Self {
+        let scribe = Scribe::new("a");
+        let (db, no) = with_agent(&scribe.record);
+        Self { db, no, scribe }
+    }
+
+    fn commit(&mut self) {
+        let decision = self.scribe.decide();
+        apply(&mut self.db, self.no, &decision).expect("writes");
+    }
+
+    /// Adds a turn of three entries: a message, a round and its brief, which takes its words from the round.
+    fn turn(&mut self) -> u64 {
+        self.turn_with(None)
+    }
+
+    fn turn_with(&mut self, extra: Option<LogEntry>) -> u64 {
+        let turn = self.scribe.record.counters.turns + 1;
+        self.scribe.record.counters.turns = turn;
+        self.scribe.admit(&format!("question {turn}"));
+        let seq = self.scribe.record.counters.messages;
+        self.scribe
+            .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued)
+            .log_at(turn, second(turn), took(seq));
+        if let Some(entry) = extra {
+            self.scribe.log_at(turn, second(turn), entry);
+        }
+        self.scribe
+            .log_at(turn, second(turn), answer(&format!("answer {turn}")));
+        let round = self.scribe.record.counters.log;
+        self.scribe.brief_of(turn, BriefText::Round(round)).shift(
+            seq,
+            QueueStatus::Dequeued,
+            QueueStatus::Processed,
+        );
+        let brief = self.scribe.record.counters.briefs;
+        self.scribe.fact(Fact::MessageSettled { seq, brief });
+        self.commit();
+        turn
+    }
+
+    fn turns(&mut self, count: usize) {
+        for _ in 0..count {
+            self.turn();
+        }
+    }
+
+    fn trim(&mut self, before: Timestamp) -> Option<HistoryStep> {
+        self.db
+            .write(|tx| tx.trim_history(&id("a"), before))
+            .expect("trims")
+    }
+
+    fn trim_all(&mut self, before: Timestamp) -> RemovedHistory {
+        let mut removed = RemovedHistory::default();
+        while let Some(step) = self.trim(before) {
+            removed += step.removed;
+        }
+        removed
+    }
+
+    fn preview(&self, before: Timestamp) -> RemovedHistory {
+        let (mut position, mut removed) = (HistoryPosition::default(), RemovedHistory::default());
+        while let Some(step) = self
+            .db
+            .reader()
+            .history_step(&id("a"), &position, before)
+            .expect("plans")
+        {
+            removed += step.removed;
+            position.pass(&step);
+        }
+        removed
+    }
+
+    fn messages(&self) -> Vec<u64> {
+        let newest = self.scribe.record.counters.messages;
+        let held = |seq: &u64| {
+            let found = self.db.reader().message(self.no, *seq).expect("reads");
+            found.is_some()
+        };
+        (1..=newest).filter(held).collect()
+    }
+
+    /// Positions of the log that are left.
+    fn entries(&self) -> Vec<u64> {
+        let page = self.transcript(None);
+        page.into_iter().map(|(seq, _)| seq).collect()
+    }
+
+    fn transcript(&self, after_seq: Option<u64>) -> Vec<(u64, u64)> {
+        let query = SeqQuery {
+            after_seq,
+            limit: 100_000,
+            ..SeqQuery::default()
+        };
+        let page = self.db.reader().transcript_page(self.no, query);
+        let page = page.expect("reads");
+        page.iter()
+            .map(|entry| (entry.seq, entry.turn_index))
+            .collect()
+    }
+
+    fn briefs(&self) -> Vec<(u64, String)> {
+        let found = self.db.reader().briefs(self.no, 100_000).expect("reads");
+        found
+            .into_iter()
+            .map(|brief| (brief.seq, brief.text))
+            .collect()
+    }
+}
+
+/// Turns beside the ones that always stay.
+fn spare(count: usize) -> House {
+    let mut house = House::new();
+    house.turns(HISTORY_MESSAGES_KEPT + count);
+    house
+}
+
+#[test]
+fn the_oldest_turns_go_as_a_prefix_and_the_newest_stay() {
+    let mut house = spare(10);
+    let removed = house.trim_all(FOREVER);
+    assert_eq!(
+        (removed.turns, removed.entries, removed.messages),
+        (10, 20, 10)
+    );
+    assert_eq!(house.entries(), (21..=276).collect::<Vec<_>>());
+    assert_eq!(house.messages(), (11..=138).collect::<Vec<_>>());
+    assert_eq!(house.trim(FOREVER), None);
+    house.turn();
+    assert_eq!(house.entries().last(), Some(&278), "positions go on");
+}
+
+#[test]
+fn an_agent_with_little_history_keeps_it() {
+    let mut house = House::new();
+    house.turns(HISTORY_MESSAGES_KEPT - 1);
+    assert_eq!(house.trim(FOREVER), None);
+}
+
+#[test]
+fn only_turns_that_are_older_than_the_limit_go() {
+    let mut house = spare(10);
+    let removed = house.trim_all(at(4_000));
+    assert_eq!(removed.turns, 3, "the turns of 1, 2 and 3 seconds");
+    assert_eq!(house.transcript(None).first(), Some(&(7, 4)));
+}
+
+#[test]
+fn briefs_keep_the_words_that_they_took_from_removed_entries() {
+    let mut house = spare(10);
+    let before = house.briefs();
+    house.trim_all(FOREVER);
+    assert_eq!(house.briefs(), before);
+    assert_eq!(before[0].1, "answer 1");
+    let outcome = house.db.reader().outcome(house.no, 11).expect("reads");
+    assert_eq!(outcome.expect("settled").text, "answer 11");
+}
+
+#[test]
+fn the_oldest_of_many_briefs_go_and_leave_the_index_of_memory() {
+    let kept = usize::try_from(BRIEFS_KEPT_PER_AGENT).expect("fits");
+    let mut house = House::new();
+    house.turns(kept + 5);
+    let removed = house.trim_all(at(4_000));
+    assert_eq!(removed.briefs, 3, "those of the turns that went");
+    let left = house.briefs();
+    assert_eq!(left.first(), Some(&(4, "answer 4".to_owned())));
+    let removed = house.trim_all(FOREVER);
+    assert_eq!(removed.briefs, 2, "the newest stay");
+    assert_eq!(house.briefs().len(), kept);
+}
+
+#[test]
+fn messages_that_are_still_needed_stay_although_their_turns_go() {
+    let mut house = House::new();
+    house.turns(3);
+    house.scribe.admit("still queued");
+    house.commit();
+    house.turns(HISTORY_MESSAGES_KEPT + 10);
+    let agent = house.scribe.record.identity.agent_id.clone();
+    let mut item = work_item(&agent, "open");
+    let named = house.db.reader().message(house.no, 2).expect("reads");
+    item.provenance.message_id = Some(named.expect("is there").envelope.id);
+    house.scribe.fact(Fact::WorkItemWritten(Box::new(item)));
+    house.scribe.record.operator_seq = Some(3);
+    house.commit();
+    house.trim_all(FOREVER);
+    let messages = house.messages();
+    assert_eq!(messages[..4], [2, 3, 4, 15], "{messages:?}");
+    let open = house.db.reader().queue(house.no).expect("reads");
+    assert_eq!(open.pending, 1);
+    // The operator has written again, and the turn of the new message has gone too.
+    house.scribe.record.operator_seq = Some(20);
+    house.turns(20);
+    house.trim_all(FOREVER);
+    let messages = house.messages();
+    assert_eq!(messages[..3], [2, 4, 20], "{messages:?}");
+}
+
+#[test]
+fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
+    let mut house = House::new();
+    house.turns(5);
+    house.scribe.record.counters.turns = 6;
+    let first = house.scribe.record.counters.log + 1;
+    house.scribe.admit("long work");
+    let seq = house.scribe.record.counters.messages;
+    let turn: OpenTurn = serde_json::from_value(serde_json::json!({
+        "run_id": "run_6", "turn_index": 6, "message_seq": seq, "message_id": "msg_6",
+        "message_kind": "operator_prompt", "authority": "operator_instruction", "started_at": second(6),
+        "workspace": WorkspaceEntry::agent_home("/agents/a"), "first_entry": first, "rounds": 0,
+        "max_rounds": 9, "usage": TokenUsage::new(0, 0), "phase": "calling_model", "effect": 1,
+    }))
+    .expect("an open turn");
+    house
+        .scribe
+        .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued);
+    house.scribe.log_at(6, at(6_000), took(seq));
+    house.scribe.record.open_turn = Some(turn);
+    house.commit();
+    for _ in 0..HISTORY_MESSAGES_KEPT + 20 {
+        house.scribe.admit("joins");
+        let seq = house.scribe.record.counters.messages;
+        house
+            .scribe
+            .shift(seq, QueueStatus::Queued, QueueStatus::Interjected);
+        house.scribe.log_at(6, at(6_000), took(seq));
+    }
+    house.commit();
+    house.trim_all(FOREVER);
+    assert_eq!(house.entries().first(), Some(&first));
+}
+
+#[test]
+fn a_turn_that_is_longer_than_a_step_goes_in_several_commits() {
+    let mut house = House::new();
+    house.turns(1);
+    house.scribe.record.counters.turns += 1;
+    for _ in 0..HISTORY_STEP + 10 {
+        house.scribe.log_at(2, at(2_000), answer("more"));
+    }
+    house.commit();
+    house.turns(HISTORY_MESSAGES_KEPT);
+    let steps: Vec<u64> = std::iter::from_fn(|| house.trim(FOREVER))
+        .map(|step| step.removed.entries)
+        .collect();
+    assert_eq!(steps, [2, HISTORY_STEP as u64, 10]);
+    assert_eq!(
+        house.transcript(None).first().map(|(_, turn)| *turn),
+        Some(3)
+    );
+}
+
+#[test]
+fn a_preview_says_what_the_removal_does() {
+    let mut house = House::new();
+    house.turns(2 * HISTORY_STEP + HISTORY_MESSAGES_KEPT);
+    house.scribe.record.operator_seq = Some(7);
+    house.scribe.event();
+    house.commit();
+    for before in [at(100_000), at(900_000), FOREVER] {
+        let preview = house.preview(before);
+        assert!(preview.entries > 0);
+        assert_eq!(house.trim_all(before), preview, "{before:?}");
+    }
+    assert!(house.messages().contains(&7));
+}
+
+#[test]
+fn a_cursor_in_the_kept_part_goes_on_and_one_before_it_can_be_told() {
+    let mut house = spare(10);
+    house.trim_all(FOREVER);
+    let (entry, brief) = house.db.reader().oldest_history(house.no).expect("reads");
+    assert_eq!((entry, brief), (Some(21), Some(1)));
+    assert_eq!(house.transcript(Some(20)).first(), Some(&(21, 11)));
+}
+
+#[test]
+fn output_files_are_named_for_removal_unless_a_task_still_has_them() {
+    let mut house = House::new();
+    let result = |name: &str| LogEntry::ToolResult {
+        round: 1,
+        call_id: CallId::from_stored("call_1"),
+        envelope: ToolEnvelope::success(
+            "ExecCommand",
+            "done",
+            serde_json::json!({ "artifacts": [{ "path": format!("/h/task-output/{name}.log") }] }),
+        ),
+        duration_ms: 1,
+    };
+    house.turn_with(Some(result("task_gone")));
+    house.turn_with(Some(result("task_kept")));
+    house.scribe.task("kept", TaskStatus::Completed);
+    house.commit();
+    house.turns(HISTORY_MESSAGES_KEPT);
+    let step = house.trim(FOREVER).expect("a step");
+    assert_eq!(step.outputs, ["task_gone"]);
+}
+
+#[test]
+fn a_store_that_is_opened_between_two_steps_goes_on() {
+    let mut house = House::new();
+    house.turns(HISTORY_STEP + HISTORY_MESSAGES_KEPT);
+    let whole = house.preview(FOREVER);
+    let mut removed = house.trim(FOREVER).expect("a step").removed;
+    house.db = Db::from_image(&house.db.image().expect("an image")).expect("starts");
+    assert_eq!(house.briefs()[0].1, "answer 1");
+    removed += house.trim_all(FOREVER);
+    assert_eq!(removed, whole);
+}
