@@ -2,7 +2,7 @@
 
 use crate::build::{Build, FEATURES};
 use crate::repo::Repo;
-use crate::{Failure, docs, report, tidy};
+use crate::{Failure, docs, guide, report, tidy};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,7 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("doctests", || doctests(repo)),
         timed("rustdoc", || rustdoc(repo)),
         timed("built pages", || built_pages(repo)),
+        timed("guide", || check_guide(repo)),
         timed("simulation", || simulation(repo)),
         timed("storm", || run_storm(repo, &["--kills", KILLS])),
     ];
@@ -107,6 +108,12 @@ pub(crate) fn planted(repo: &Repo, seeds: &str) -> Result<ExitCode, Failure> {
 /// Builds the product as the tests do and kills it at random moments; the figures go to stdout.
 pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
     let outcome = run_storm(repo, words)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
+/// Runs the pages of the guide that are scripts, and says which of them differ from those that stand there.
+pub(crate) fn guide_check(repo: &Repo) -> Result<ExitCode, Failure> {
+    let outcome = check_guide(repo)?;
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
 }
 
@@ -237,6 +244,14 @@ fn rustdoc(repo: &Repo) -> Result<Outcome, Failure> {
 
 fn built_pages(repo: &Repo) -> Result<Outcome, Failure> {
     let findings = tidy::stale(repo, docs::built_pages(repo)?, "cargo xtask docs");
+    Ok(passed(report(&findings) == ExitCode::SUCCESS))
+}
+
+/// Runs the pages of the guide that are scripts; they must be what was committed.
+fn check_guide(repo: &Repo) -> Result<Outcome, Failure> {
+    let build = Build::of(repo)?;
+    let files = guide::files(repo, &build.program("holon"))?;
+    let findings = tidy::stale(repo, files, "cargo xtask guide");
     Ok(passed(report(&findings) == ExitCode::SUCCESS))
 }
 
