@@ -68,7 +68,7 @@ pub(super) enum Step {
 
 const FENCE: &str = "```";
 
-/// Reads a page.
+/// Splits a page; everything that is neither a block to run or to fill nor a step is prose.
 pub(super) fn parse(text: &str) -> Result<Vec<Part>, Failure> {
     let mut parts = Vec::new();
     let mut lines = text.lines().zip(1..);
@@ -137,7 +137,7 @@ fn parse_step(words: &str) -> Option<Step> {
     })
 }
 
-/// Writes a page.
+/// The text that [`parse`] reads into these parts.
 pub(super) fn render(parts: &[Part]) -> String {
     parts
         .iter()
