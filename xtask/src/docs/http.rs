@@ -261,7 +261,11 @@ fn body(operation: &Value, schemas: &Schemas<'_>) -> String {
         true => "",
         false => "\nThe body may be absent.\n",
     };
-    format!("{absent}\n| field | | type | meaning |\n|---|---|---|---|\n{rows}")
+    let doc = match schemas.doc(&json["schema"]) {
+        doc if doc.is_empty() => doc,
+        doc => format!("\n{doc}\n"),
+    };
+    format!("{absent}{doc}\n| field | | type | meaning |\n|---|---|---|---|\n{rows}")
 }
 
 /// The type of the answer, and the names of its fields.

@@ -19,19 +19,24 @@ impl<'a> Field<'a> {
         self.schemas.iter().find_map(docs).unwrap_or_default()
     }
 
-    /// The types of all forms.
+    /// The types of all forms; any value if none has one.
     pub(super) fn describe_type(&self, schemas: &Schemas<'_>) -> String {
+        let typed = self.schemas.iter().filter(|schema| !is_untyped(schema));
         let mut types: Vec<String> = Vec::new();
-        for schema in &self.schemas {
+        for schema in typed {
             let described = describe_type(schema, schemas);
             if !types.contains(&described) {
                 types.push(described);
             }
         }
-        join(&types)
+        match types.is_empty() {
+            true => ANY.to_owned(),
+            false => join(&types),
+        }
     }
 }
 
+const ANY: &str = "any value";
 const PREFIX: &str = "#/components/schemas/";
 
 impl<'a> Schemas<'a> {
@@ -48,15 +53,26 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// Returns the fields of an object, and of each of its forms those that it adds. A field that may only be null says
-    /// what a form does without, so it is no field.
+    /// Returns what the schema says of itself, without a first sentence that only names its route.
+    pub(super) fn doc(&self, schema: &'a Value) -> String {
+        let (_, schema) = self.resolve(schema);
+        let doc = schema["description"].as_str().unwrap_or_default();
+        let doc = doc.replace('\n', " ");
+        if doc.starts_with("Body of ") {
+            let rest = doc.split_once(". ").map(|(_, rest)| rest);
+            return rest.unwrap_or_default().to_owned();
+        }
+        doc
+    }
+
+    /// Returns the fields of an object, and of each of its forms those that it adds.
     pub(super) fn fields(&self, schema: &'a Value) -> Vec<Field<'a>> {
         let (_, object) = self.resolve(schema);
         let mut fields: Vec<Field<'a>> = Vec::new();
         for form in std::iter::once(object).chain(forms(object)) {
             let (_, form) = self.resolve(form);
             for (name, schema) in form["properties"].as_object().into_iter().flatten() {
-                if schema["type"] == "null" || schema.get("writeOnly").is_some() {
+                if is_absent(schema) {
                     continue;
                 }
                 match fields.iter_mut().find(|field| field.name == name) {
@@ -72,6 +88,16 @@ impl<'a> Schemas<'a> {
         fields.sort_by_key(|field| field.name);
         fields
     }
+}
+
+/// Returns true if a form does without a field, or if the field is refused.
+fn is_absent(schema: &Value) -> bool {
+    schema["type"] == "null" || schema.get("writeOnly").is_some()
+}
+
+/// Returns true if a form says of a field that it is given, and leaves its type to the others.
+fn is_untyped(schema: &Value) -> bool {
+    schema.get("not").is_some() && schema.get("type").is_none()
 }
 
 /// A field of a form is required if every form requires it.
@@ -110,7 +136,7 @@ pub(super) fn describe_type(schema: &Value, schemas: &Schemas<'_>) -> String {
     match type_name(schema) {
         Some("array") => format!("list of {}", describe_type(&schema["items"], schemas)),
         Some(name) => format!("{name}{}", bounds(schema)),
-        None => "any value".to_owned(),
+        None => ANY.to_owned(),
     }
 }
 
@@ -230,7 +256,7 @@ mod tests {
             json!({
                 "properties": {
                     name: { "type": "string" }, other: { "type": "null" }, "text": {},
-                    "kind": { "const": name },
+                    "kind": { "const": name }, "at": { "not": { "type": "null" } },
                 },
                 "required": [name, "text"],
             })
@@ -244,12 +270,31 @@ mod tests {
         assert_eq!(
             found,
             [
+                ("at", false),
                 ("body", false),
                 ("json", false),
                 ("kind", false),
                 ("text", true)
             ]
         );
-        assert_eq!(fields[2].describe_type(&schemas), "`json` or `body`");
+        assert_eq!(fields[0].describe_type(&schemas), ANY);
+        assert_eq!(fields[3].describe_type(&schemas), "`json` or `body`");
+    }
+
+    #[test]
+    fn a_sentence_that_names_the_route_is_left_out() {
+        let document = json!({});
+        let schemas = Schemas::of(&document);
+        for (text, expected) in [
+            (
+                "Body of `POST /x`. Exactly one\nof two.",
+                "Exactly one of two.",
+            ),
+            ("Body of `POST /x`.", ""),
+            ("A one-shot run.", "A one-shot run."),
+        ] {
+            let schema = json!({ "description": text });
+            assert_eq!(schemas.doc(&schema), expected);
+        }
     }
 }
