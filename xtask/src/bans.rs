@@ -219,7 +219,7 @@ const CRATES: &[Row] = &[
             Ban::Sqlite,
         ],
     ),
-    privileged("xtask", &[Ban::Spawn, Ban::Monotonic]),
+    privileged("xtask", &[Ban::Spawn, Ban::Monotonic, Ban::Sleep]),
 ];
 
 /// Every `clippy.toml`, for the crates that exist.

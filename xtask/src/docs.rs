@@ -1,11 +1,12 @@
 //! The reference pages, made from code so that they cannot be wrong about it.
 //!
 //! Each page has one generator; `cargo xtask docs` writes them all. `cargo xtask tidy` refuses stale ones, except the
-//! pages of commands, refusals and error codes: they need a build, so they are checked after the tests.
+//! pages of commands, routes, refusals and error codes: they need a build, so they are checked after the tests.
 
 mod cli;
 mod errors;
 mod events;
+mod http;
 mod limits;
 mod refusals;
 mod rust;
@@ -17,10 +18,12 @@ use crate::Failure;
 use crate::build::Build;
 use crate::repo::{Generated, Repo, Source};
 
-/// The pages that need a build: refusals, error codes, and commands if the program has any.
+/// The pages that need a build: refusals, error codes, routes, and commands if the program has any.
 pub(crate) fn built_pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
     let build = Build::of(repo)?;
-    let mut pages = vec![refusals::generate(&build)?, errors::generate(&build)?];
+    let refusals = refusals::generate(&build)?;
+    let http = http::generate(&build, &refusals)?;
+    let mut pages = vec![refusals, errors::generate(&build)?, http];
     pages.extend(cli::generate(&build)?);
     Ok(pages)
 }

@@ -1,7 +1,7 @@
 //! Checks and chores of the workspace: `cargo xtask <command>`.
 //!
 //! Owns what CI runs (`test`), the rules no compiler checks (`tidy`), the reference pages made from code
-//! (`docs`) and the lint bans of each crate (`bans`). It ships with nothing.
+//! (`docs`), the pages of the guide that are run (`guide`) and the lint bans of each crate (`bans`). It ships with nothing.
 #![allow(clippy::print_stdout, reason = "a command-line tool")]
 
 mod bans;
@@ -9,18 +9,20 @@ mod build;
 mod docs;
 mod finding;
 mod graph;
+mod guide;
 mod metadata;
 mod repo;
 mod steps;
 mod tidy;
 
+use build::Build;
 use finding::Finding;
 use repo::{Generated, Repo};
 use std::process::ExitCode;
 
 /// The help text, printed on request and after an unknown command.
 const USAGE: &str = "\
-cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, simulation, storm
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, guide, simulation, storm
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
 cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at random moments, with a flaky provider
@@ -28,6 +30,8 @@ cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at ra
 cargo xtask planted N  plant each deliberate mistake of core and count the seeds until the simulation notices it
 cargo xtask histories N  check the properties of prompts over N generated histories and N generated turns
 cargo xtask docs    write docs/reference afresh
+cargo xtask guide   run the first hour of the guide, and write its outputs and pictures afresh; needs tmux
+                    --check: only say what differs
 cargo xtask bans    write every clippy.toml afresh";
 
 /// A chore failed as a whole; the text says why.
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         ["planted", seeds] => steps::planted(&repo, seeds),
         ["histories", number] => steps::histories(&repo, number),
         ["docs"] => write_pages(&repo),
+        ["guide"] => write_guide(&repo),
+        ["guide", "--check"] => steps::guide_check(&repo),
         ["bans"] => write_all(&repo, &bans::files(&repo)),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
@@ -77,6 +83,11 @@ fn report(findings: &[Finding]) -> ExitCode {
 fn write_pages(repo: &Repo) -> Result<ExitCode, Failure> {
     write_all(repo, &docs::pages(repo)?)?;
     write_all(repo, &docs::built_pages(repo)?)
+}
+
+fn write_guide(repo: &Repo) -> Result<ExitCode, Failure> {
+    let build = Build::of(repo)?;
+    write_all(repo, &guide::files(repo, &build.program("holon"))?)
 }
 
 /// Writes generated files, those that differ.

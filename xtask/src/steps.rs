@@ -2,7 +2,7 @@
 
 use crate::build::{Build, FEATURES};
 use crate::repo::Repo;
-use crate::{Failure, docs, report, tidy};
+use crate::{Failure, docs, guide, report, tidy};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,7 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("doctests", || doctests(repo)),
         timed("rustdoc", || rustdoc(repo)),
         timed("built pages", || built_pages(repo)),
+        timed("guide", || check_guide(repo)),
         timed("simulation", || simulation(repo)),
         timed("storm", || run_storm(repo, &["--kills", KILLS])),
     ];
@@ -122,6 +123,12 @@ pub(crate) fn histories(repo: &Repo, number: &str) -> Result<ExitCode, Failure> 
 /// Builds the product as the tests do and kills it at random moments; the figures go to stdout.
 pub(crate) fn storm(repo: &Repo, words: &[&str]) -> Result<ExitCode, Failure> {
     let outcome = run_storm(repo, words)?;
+    Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
+}
+
+/// Runs the pages of the guide that are scripts, and says which of them differ from those that stand there.
+pub(crate) fn guide_check(repo: &Repo) -> Result<ExitCode, Failure> {
+    let outcome = check_guide(repo)?;
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
 }
 
@@ -255,6 +262,35 @@ fn built_pages(repo: &Repo) -> Result<Outcome, Failure> {
     Ok(passed(report(&findings) == ExitCode::SUCCESS))
 }
 
+/// Runs the pages of the guide that are scripts; they must be what was committed.
+fn check_guide(repo: &Repo) -> Result<Outcome, Failure> {
+    let build = Build::of(repo)?;
+    let files = guide::files(repo, &build.program("holon"))?;
+    for file in &files {
+        let committed = repo.read(&file.path).unwrap_or_default();
+        if let Some((line, expected, found)) = first_difference(&committed, &file.content) {
+            println!("{}:{line}: stands there: {expected}", file.path);
+            println!("{}:{line}: printed now:  {found}", file.path);
+        }
+    }
+    let findings = tidy::stale(repo, files, "cargo xtask guide");
+    Ok(passed(report(&findings) == ExitCode::SUCCESS))
+}
+
+/// The first line that differs, by its number, with both of its texts.
+fn first_difference<'a>(one: &'a str, other: &'a str) -> Option<(usize, &'a str, &'a str)> {
+    let (mut ones, mut others) = (one.lines(), other.lines());
+    (1..).find_map(|number| match (ones.next(), others.next()) {
+        (None, None) => Some(None),
+        (one, other) if one != other => Some(Some((
+            number,
+            one.unwrap_or("nothing"),
+            other.unwrap_or("nothing"),
+        ))),
+        _ => None,
+    })?
+}
+
 fn simulation(repo: &Repo) -> Result<Outcome, Failure> {
     let mut command = Command::new(Build::of(repo)?.program("holon-sim"));
     command.args(["--from", FIRST_SEED, "--seeds", SEEDS]);
@@ -277,7 +313,18 @@ fn run(repo: &Repo, mut command: Command) -> Result<Outcome, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::has_example;
+    use super::{first_difference, has_example};
+
+    #[test]
+    fn the_first_line_that_differs_is_found_also_behind_the_end_of_a_text() {
+        for (one, other, expected) in [
+            ("a\nb\n", "a\nb\n", None),
+            ("a\nb\n", "a\nc\nd\n", Some((2, "b", "c"))),
+            ("a\n", "a\nb\n", Some((2, "nothing", "b"))),
+        ] {
+            assert_eq!(first_difference(one, other), expected);
+        }
+    }
 
     #[test]
     fn only_blocks_of_rust_count_as_examples() {
