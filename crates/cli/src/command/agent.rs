@@ -6,8 +6,9 @@ use crate::host::Host;
 use crate::output::{self, Output};
 use crate::target::Target;
 use crate::{path, render};
-use holon_api::{ControlAction, CreateAgentRequest};
+use holon_api::{ControlAction, CreateAgentRequest, DeleteAgentResponse};
 use holon_domain::{AgentId, RunId};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Returns the command that an action of `holon control` stands for.
@@ -173,19 +174,55 @@ async fn archive(target: Target, id: &str, output: &Output) -> Result<Exit, Fail
 async fn delete(target: Target, id: &str, yes: bool, output: &Output) -> Result<Exit, Failure> {
     let agent_id =
         AgentId::parse_stored(id).map_err(|error| Failure::usage(format!("{id:?}: {error}")))?;
+    let host = Host::find(target, None, output);
+    let deliveries_given_up = match &host {
+        Ok(host) => waiting_deliveries(host, &agent_id).await,
+        // The refusal needs no host.
+        Err(_) => 0,
+    };
     if !yes {
-        let words = format!("this removes agent {agent_id} with its home and its history");
+        let lost = match deliveries_given_up {
+            0 => String::new(),
+            1 => ", and gives up 1 delivery that waits".to_owned(),
+            count => format!(", and gives up {count} deliveries that wait"),
+        };
+        let words = format!("this removes agent {agent_id} with its home and its history{lost}");
         return Err(Failure::usage(words).hint(format!(
             "to keep a copy first: holon agent export {agent_id}; to go on, add --yes"
         )));
     }
-    let host = Host::find(target, None, output)?;
+    let host = host?;
     let answer = host.check_answer(host.client().delete_agent(&agent_id).await)?;
-    output.answer(&answer, |answer| {
-        format!(
-            "agent {} is being removed; its tasks are ended first",
-            answer.agent_id
-        )
-    });
+    let removal = Removal {
+        answer: &answer,
+        deliveries_given_up,
+    };
+    output.answer(&removal, render_removal);
     Ok(Exit::Done)
+}
+
+/// The answer to a removal, with what the command has read before. A repeated request gets the same answer of the host,
+/// which therefore holds no count.
+#[derive(Debug, Serialize)]
+struct Removal<'a> {
+    #[serde(flatten)]
+    answer: &'a DeleteAgentResponse,
+    /// Deliveries of the agent that waited right before the removal.
+    deliveries_given_up: u64,
+}
+
+fn render_removal(removal: &Removal<'_>) -> String {
+    let lost = match removal.deliveries_given_up {
+        0 => String::new(),
+        1 => "; 1 delivery that waited is given up".to_owned(),
+        count => format!("; {count} deliveries that waited are given up"),
+    };
+    let id = &removal.answer.agent_id;
+    format!("agent {id} is being removed; its tasks are ended first{lost}")
+}
+
+/// Counts the deliveries of an agent that have not ended; none if the host does not say.
+async fn waiting_deliveries(host: &Host, agent_id: &AgentId) -> u64 {
+    let status = host.client().status(Some(agent_id)).await;
+    status.map_or(0, |status| status.agent.pending_deliveries)
 }

@@ -5,7 +5,9 @@ use holon_testkit::World;
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// An endpoint on loopback. It answers with the next response, and with the last one from then on.
@@ -41,6 +43,60 @@ fn answer_all(listener: &TcpListener, responses: &[String], sender: &Sender<Stri
         if sender.send(request).is_err() {
             return;
         }
+    }
+}
+
+/// An endpoint on loopback that accepts connections and reads requests, and answers none before it is repaired.
+struct HangingEndpoint {
+    url: String,
+    requests: Receiver<String>,
+    is_repaired: Arc<AtomicBool>,
+    /// Connections that wait for an answer.
+    held: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl HangingEndpoint {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/hook", listener.local_addr().unwrap());
+        let (sender, requests) = channel();
+        let (is_repaired, held) = (
+            Arc::<AtomicBool>::default(),
+            Arc::<Mutex<Vec<_>>>::default(),
+        );
+        let (repaired, kept) = (Arc::clone(&is_repaired), Arc::clone(&held));
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let request = read_request(&mut stream);
+                if repaired.load(Ordering::SeqCst) {
+                    stream.write_all(ACCEPTED.as_bytes()).ok();
+                } else {
+                    kept.lock().unwrap().push(stream);
+                }
+                if sender.send(request).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            url,
+            requests,
+            is_repaired,
+            held,
+        }
+    }
+
+    /// Returns the id of the next delivery.
+    fn next_id(&self) -> String {
+        let request = self.requests.recv_timeout(Duration::from_secs(60));
+        let body = body_of(&request.expect("a delivery"));
+        body["delivery_intent_id"].as_str().unwrap().to_owned()
+    }
+
+    /// Answers from now on, and hangs up where it did not answer.
+    fn repair(&self) {
+        self.is_repaired.store(true, Ordering::SeqCst);
+        self.held.lock().unwrap().clear();
     }
 }
 
@@ -170,6 +226,111 @@ fn an_endpoint_that_fails_is_shown_as_failing_and_gets_the_same_delivery_again()
     });
     let briefs = world.run(&["tail"]);
     assert!(!briefs.answer().contains("given up"), "{briefs:?}");
+}
+
+#[test]
+fn an_endpoint_that_never_answers_has_one_state_and_loses_nothing() {
+    let world = world();
+    let endpoint = HangingEndpoint::start();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let add = [
+        "delivery",
+        "add",
+        "ops",
+        "--http",
+        &endpoint.url,
+        "--turn-results",
+    ];
+    assert_eq!(world.run(&add).code, Some(0));
+    assert_eq!(world.run(&["run", "hi", "--agent", "main"]).code, Some(0));
+    let id = endpoint.next_id();
+    let says = |parts: &[&str]| {
+        let listed = world.run(&["delivery", "list"]);
+        for part in parts {
+            assert!(listed.answer().contains(part), "{part}: {listed:?}");
+        }
+    };
+    says(&["sending since ", ", 1 pending"]);
+    let state = state_of(&world);
+    assert_eq!(
+        (&state["state"], &state["pending"]),
+        (&json!("ok"), &json!(1))
+    );
+    // The host is killed while it waits for the answer, and sends the same delivery again.
+    served.crash();
+    let _served = world.serve(&["--model", &hello(&world)]);
+    assert_eq!(endpoint.next_id(), id);
+    says(&["sending since ", ", 1 pending"]);
+    // Another delivery of the agent waits behind the first.
+    assert_eq!(world.run(&["run", "hi", "--agent", "main"]).code, Some(0));
+    until("both wait", || state_of(&world)["pending"] == 2);
+
+    endpoint.repair();
+    until("the attempt has failed", || {
+        state_of(&world)["state"] == "retrying" || state_of(&world)["pending"] != 2
+    });
+    assert_eq!(world.run(&["delivery", "retry", "ops"]).code, Some(0));
+    assert_eq!(endpoint.next_id(), id, "the first one is sent again");
+    let second = endpoint.next_id();
+    assert_ne!(second, id);
+    until("both are delivered", || {
+        let state = state_of(&world);
+        state["state"] == "ok" && state["pending"] == 0 && state["delivered"] == true
+    });
+    says(&["  ok"]);
+    assert!(endpoint.requests.try_recv().is_err(), "none is sent twice");
+    let briefs = world.run(&["tail"]);
+    assert!(!briefs.answer().contains("given up"), "{briefs:?}");
+}
+
+#[test]
+fn the_removal_of_an_agent_says_how_many_deliveries_are_given_up() {
+    let world = world();
+    let endpoint = Endpoint::start(&[BROKEN]);
+    let _served = world.serve(&["--model", &hello(&world)]);
+    let add = [
+        "delivery",
+        "add",
+        "ops",
+        "--http",
+        &endpoint.url,
+        "--turn-results",
+    ];
+    assert_eq!(world.run(&add).code, Some(0));
+    let delete = |agent: &str, rest: &[&str]| {
+        let args = ["agent", "delete", agent];
+        world.run(&[&args[..], rest].concat())
+    };
+    for agent in ["scout", "other", "quiet"] {
+        assert_eq!(world.run(&["agent", "create", agent]).code, Some(0));
+    }
+    for agent in ["scout", "scout", "other"] {
+        let ran = world.run(&["run", "hi", "--agent", agent]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+    }
+    until("all of them wait", || state_of(&world)["pending"] == 3);
+    let refused = delete("scout", &[]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(
+        refused.stderr.contains("gives up 2 deliveries that wait"),
+        "{refused:?}"
+    );
+    let gone = delete("scout", &["--yes"]);
+    assert!(
+        gone.answer()
+            .contains("2 deliveries that waited are given up"),
+        "{gone:?}"
+    );
+    let gone = delete("other", &["--yes", "--json"]).json();
+    assert_eq!(gone["deliveries_given_up"], 1, "{gone}");
+    assert_eq!(gone["delete_requested"], true, "{gone}");
+    let refused = delete("quiet", &[]);
+    assert!(!refused.stderr.contains("gives up"), "{refused:?}");
+    let gone = delete("quiet", &["--yes"]);
+    assert!(!gone.answer().contains("given up"), "{gone:?}");
+    until("nothing waits any more", || {
+        state_of(&world)["pending"] == 0
+    });
 }
 
 #[test]

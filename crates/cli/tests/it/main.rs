@@ -42,6 +42,7 @@ mod journey;
 mod keyring;
 mod logging;
 mod logins;
+mod long_turns;
 mod looking;
 mod lost;
 mod model;
