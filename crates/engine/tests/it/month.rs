@@ -83,7 +83,8 @@ struct Month {
     turns: u64,
     refused: u64,
     folded: u64,
-    /// True if the open turn has recaps.
+    /// Rounds of the open turn that were answered, and whether it has recaps.
+    round: usize,
     is_folded: bool,
 }
 
@@ -98,8 +99,13 @@ impl Month {
             self.refused += 1;
             return Err(failure(ModelFailureKind::ContextLengthExceeded));
         }
-        self.is_folded |= request.frame.cache.compression_epoch > 0;
+        let is_folded = request.frame.cache.compression_epoch > 0;
         let said = results(request);
+        if said.is_empty() && !is_folded {
+            self.round = 0;
+        }
+        self.round += 1;
+        self.is_folded |= is_folded;
         if self.items.len() < OBJECTIVES.len() {
             return self.create(&said);
         }
@@ -109,15 +115,15 @@ impl Month {
             0 => COMMANDS,
             _ => 0,
         };
-        match said.len() {
-            0 => calls(&[("PickWorkItem", json!({ "work_item_id": id }))]),
-            1 => {
+        match self.round {
+            1 => calls(&[("PickWorkItem", json!({ "work_item_id": id }))]),
+            2 => {
                 let change = json!({
                     "work_item_id": id, "todo_list": todo(number, self.turns > TURNS / 2),
                 });
                 calls(&[("UpdateWorkItem", change)])
             }
-            round if round < 2 + commands => {
+            round if round <= 2 + commands => {
                 let command = json!({ "cmd": format!("work {round}") });
                 says_and_calls("going on", &[("ExecCommand", command)])
             }
