@@ -13,6 +13,7 @@ use crate::{
     recovery, rest, schedule, skill, task, tick, timer, transport, trigger, turn, wait, work,
     workspace,
 };
+use holon_domain::agent::HomeState;
 use holon_domain::decision::Decision;
 use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
 use holon_domain::message::Priority;
@@ -254,6 +255,10 @@ fn receive(draft: &mut Draft<'_>, sent: &AgentSend) -> Result<Reply, Rejection> 
 
 /// Handles a due entry. An entry that no state waits for is cleared without consequence.
 fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &DueAction) -> Reply {
+    // The rows of the agent are being removed, step by step, and its due entries before its timers and waits.
+    if draft.agent.home == HomeState::Removed {
+        return Reply::Unchanged;
+    }
     match due {
         DueAction::Recheck { work_item_id } => {
             return tick::handle_recheck(draft, id, work_item_id);

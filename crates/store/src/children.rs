@@ -19,8 +19,9 @@ use rusqlite::{Connection, params};
 const INSERT: &str = "INSERT INTO children (root, parent, child, depth, supervised, live, spawned_at) \
      VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6)";
 pub(crate) const END: &str = "UPDATE children SET live = 0 WHERE child = ?1 AND live = 1";
-pub(crate) const DEPTH: &str =
-    "SELECT depth FROM children WHERE child = ?1 ORDER BY spawn_no DESC LIMIT 1";
+/// Only a row of the agent's own parent counts: an agent that exists is also named by spawns that were refused for it.
+pub(crate) const DEPTH: &str = "SELECT depth FROM children WHERE child = ?1 AND parent = ?2 \
+     ORDER BY spawn_no DESC LIMIT 1";
 pub(crate) const LIVE: &str =
     "SELECT count(*) FROM children WHERE root = ?1 AND supervised = 1 AND live = 1";
 pub(crate) const NEWEST: &str =
@@ -55,10 +56,17 @@ pub(crate) fn end(conn: &Connection, child: &AgentId) -> Result<(), Error> {
 /// Reads the place of an agent in its tree.
 pub(crate) fn standing(conn: &Connection, no: AgentNo) -> Result<TreeStanding, Error> {
     let id = agents::id_of(conn, no)?;
-    let settings = agents::settings(conn, &id)?;
-    let root = settings.and_then(|settings| settings.identity.root_agent_id);
+    let identity = agents::settings(conn, &id)?.map(|settings| settings.identity);
+    let (root, parent) = identity.map_or((None, None), |identity| {
+        (identity.root_agent_id, identity.lineage_parent_agent_id)
+    });
     let root = root.unwrap_or_else(|| id.clone());
-    let depth: Option<u32> = first(conn, DEPTH, [id.as_str()], |row| Ok(row.get(0)?))?;
+    let depth: Option<u32> = match parent {
+        Some(parent) => first(conn, DEPTH, [id.as_str(), parent.as_str()], |row| {
+            Ok(row.get(0)?)
+        })?,
+        None => None,
+    };
     let live: Option<u32> = first(conn, LIVE, [root.as_str()], |row| Ok(row.get(0)?))?;
     let newest = params![root.as_str(), limit(SPAWNS_PER_HOUR)];
     let spawned = all(conn, NEWEST, newest, |row| {

@@ -1,6 +1,7 @@
 //! `--connect URL --token-file FILE`: every command that talks to a host does so with one of another machine, and with
 //! no other.
 
+use crate::processes::ProcessCleanup;
 use crate::support::{hello, until, world};
 use holon_testkit::{ProgramOutput, World};
 use serde_json::Value;
@@ -39,6 +40,13 @@ impl Apart {
         self.near.run(&[args, &options].concat())
     }
 
+    /// The same with these options before the command, which may end with the words of another one.
+    fn run_before(&self, options: &[&str], command: &[&str]) -> ProgramOutput {
+        let file = self.token_file();
+        let host = ["--connect", &self.url, "--token-file", &file];
+        self.near.run(&[&host, options, command].concat())
+    }
+
     fn json(&self, args: &[&str]) -> Value {
         let ran = self.run(&[args, &["--json"]].concat());
         assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
@@ -46,48 +54,209 @@ impl Apart {
     }
 }
 
+/// A command line for the host at the URL. `{name}` stands for what an earlier answer named.
+struct Step {
+    line: &'static str,
+    /// Name under which a field of the answer is kept, and the pointer to it.
+    keeps: Option<(&'static str, &'static str)>,
+    /// Code with which the host refuses it; absent if it is done.
+    refusal: Option<&'static str>,
+}
+
+const fn done(line: &'static str) -> Step {
+    Step {
+        line,
+        keeps: None,
+        refusal: None,
+    }
+}
+
+const fn kept(line: &'static str, name: &'static str, pointer: &'static str) -> Step {
+    Step {
+        keeps: Some((name, pointer)),
+        ..done(line)
+    }
+}
+
+const fn refused(line: &'static str, code: &'static str) -> Step {
+    Step {
+        refusal: Some(code),
+        ..done(line)
+    }
+}
+
+/// Every command that talks to a host, in an order in which each has what it needs.
+const REMOTE: &[Step] = &[
+    done("status"),
+    done("prompt hello"),
+    done("run hello --agent main"),
+    done("run hello"),
+    done("tail"),
+    done("events"),
+    done("transcript"),
+    done("explain"),
+    done("debug prompt"),
+    done("debug latency"),
+    done("agent create other"),
+    done("agent list"),
+    done("agent tree"),
+    done("agent status other"),
+    done("agent stop other"),
+    done("agent start other"),
+    refused("agent abort other", "no_current_run"),
+    done("agent model get other"),
+    done("agent model set {model} other"),
+    done("agent model clear other"),
+    done("agent clone other third"),
+    done("agent export other --out other.tar"),
+    done("agent import other.tar --as fourth"),
+    done("agent archive fourth"),
+    done("work list"),
+    kept("work create tidy --agent other", "item", "/id"),
+    done("work show {item} --agent other"),
+    done("work update {item} --objective sweep --agent other"),
+    done("work resume {item} --agent other"),
+    done("work complete {item} --agent other"),
+    kept("task start --accepts-input -- cat", "task", "/task_id"),
+    done("task list"),
+    done("task show {task}"),
+    done("task input {task} words"),
+    done("task output {task}"),
+    done("task stop {task}"),
+    done("wait list"),
+    refused("wait cancel wait_00000000000000000000", "wait_not_found"),
+    kept("timer create --after 1h", "timer", "/id"),
+    done("timer list"),
+    done("timer cancel {timer}"),
+    kept("workspace attach {root}", "workspace", "/workspace_id"),
+    done("workspace list"),
+    done("workspace use {workspace}"),
+    done("workspace exit"),
+    done("workspace detach {workspace}"),
+    done("worktree list"),
+    done("worktree clean"),
+    done("wake main look"),
+    done("memory rebuild"),
+    done("memory search hello"),
+    refused("memory get brief:none", "memory_source_not_found"),
+    done("skills list"),
+    done("skills install ghx --builtin"),
+    done("skills uninstall ghx"),
+    done("delivery add desk --command true"),
+    done("delivery list"),
+    done("delivery test desk"),
+    done("delivery retry desk"),
+    done("delivery remove desk"),
+    done("usage"),
+    done("budget set --agent main --tokens 1000000"),
+    done("budget show"),
+    done("budget clear --agent main"),
+    kept(
+        "binding add main --transport chat --actor jo --route room --callback http://127.0.0.1:9/in --auth none",
+        "binding",
+        "/binding/binding_id",
+    ),
+    done("binding list main"),
+    done("binding revoke main {binding}"),
+    kept("trigger create --mode wake_hint", "trigger", "/id"),
+    done("trigger list"),
+    done("trigger show {trigger}"),
+    done("trigger rotate {trigger}"),
+    done("trigger revoke {trigger}"),
+    done("webhook set main --allow-unsigned"),
+    done("webhook show main"),
+    done("webhook remove main"),
+    done("token create reader --scope read"),
+    done("token list"),
+    done("token revoke reader"),
+    done("agent delete other --yes"),
+];
+
+/// Commands of this machine, and the console, which has tests of its own.
+const LOCAL: &[&str] = &[
+    "init",
+    "serve",
+    "daemon",
+    "service",
+    "solve",
+    "tui",
+    "template",
+    "config",
+    "explain-error",
+    "backup",
+    "restore",
+    "doctor",
+    "demo",
+    "completions",
+    "man-pages",
+];
+
+/// Lists the commands without subcommands, from the reference that is made from the command line itself.
+fn commands() -> Vec<&'static str> {
+    let reference = include_str!("../../../../docs/reference/cli.md");
+    let named: Vec<&str> = reference
+        .lines()
+        .filter_map(|line| line.trim_start_matches('#').strip_prefix(" `holon "))
+        .filter_map(|rest| rest.strip_suffix('`'))
+        .collect();
+    let is_group = |name: &str| {
+        let prefix = format!("{name} ");
+        named.iter().any(|other| other.starts_with(&prefix))
+    };
+    let leaves = named.iter().filter(|name| !is_group(name));
+    leaves.copied().collect()
+}
+
+#[test]
+fn every_command_is_known_to_talk_to_a_host_or_to_work_on_this_machine() {
+    let commands = commands();
+    assert!(commands.len() > 100, "{commands:?}");
+    for command in commands {
+        let is_of = |line: &str| line == command || line.starts_with(&format!("{command} "));
+        let is_remote = REMOTE.iter().any(|step| is_of(step.line));
+        let first = command.split(' ').next().unwrap();
+        let is_local = LOCAL.contains(&first);
+        assert!(
+            is_remote != is_local,
+            "holon {command} needs a line in REMOTE or its first word in LOCAL"
+        );
+    }
+}
+
 #[test]
 fn every_command_that_talks_to_a_host_takes_one_at_a_url() {
     let apart = Apart::new();
+    let _swept = ProcessCleanup(&apart.far);
     let far_root = apart.far.path().join("user").to_str().unwrap().to_owned();
-    for args in [
-        &["status"][..],
-        &["prompt", "hello"],
-        &["run", "hello", "--agent", "main"],
-        &["run", "hello"],
-        &["tail"],
-        &["events"],
-        &["transcript"],
-        &["explain"],
-        &["debug", "prompt"],
-        &["debug", "latency"],
-        &["work", "list"],
-        &["work", "create", "do it"],
-        &["task", "list"],
-        &["wait", "list"],
-        &["timer", "list"],
-        &["timer", "create", "--after", "1h"],
-        &["workspace", "list"],
-        &["workspace", "attach", &far_root],
-        &["worktree", "list"],
-        &["wake", "main", "look"],
-        &["agent", "create", "other"],
-        &["agent", "list"],
-        &["agent", "status", "other"],
-        &["agent", "stop", "other"],
-        &["agent", "start", "other"],
-        &["agent", "model", "get", "other"],
-        &["agent", "clone", "other", "third"],
-        &["agent", "export", "other", "--out", "other.tar"],
-        &["agent", "import", "other.tar", "--as", "fourth"],
-        &["agent", "delete", "other", "--yes"],
-        &["skills", "list"],
-        &["token", "create", "reader", "--scope", "read"],
-        &["token", "list"],
-        &["token", "revoke", "reader"],
-    ] {
-        let ran = apart.run(args);
-        assert_eq!(ran.code, Some(0), "{args:?}: {ran:?}");
+    let mut names = vec![
+        ("root".to_owned(), far_root),
+        ("model".to_owned(), hello(&apart.far)),
+    ];
+    for step in REMOTE {
+        let filled = |word: &str| {
+            let mut word = word.to_owned();
+            for (name, value) in &names {
+                word = word.replace(&format!("{{{name}}}"), value);
+            }
+            word
+        };
+        let words: Vec<String> = step.line.split(' ').map(filled).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ran = apart.run_before(&["--json"], &words);
+        match step.refusal {
+            None => assert_eq!(ran.code, Some(0), "{words:?}: {ran:?}"),
+            Some(code) => {
+                assert_eq!(ran.code, Some(1), "{words:?}: {ran:?}");
+                let error: Value = serde_json::from_str(&ran.stderr).unwrap();
+                assert_eq!(error["code"], code, "{words:?}: {ran:?}");
+            }
+        }
+        if let Some((name, pointer)) = step.keeps {
+            let answer = ran.json();
+            let value = answer.pointer(pointer).and_then(Value::as_str);
+            let value = value.unwrap_or_else(|| panic!("{pointer} of {words:?}: {answer}"));
+            names.push((name.to_owned(), value.to_owned()));
+        }
     }
     assert!(
         !apart.near.home().exists(),

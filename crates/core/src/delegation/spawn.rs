@@ -117,13 +117,6 @@ pub(crate) fn send_spawn(
             },
         ));
     }
-    draft.event(Event::TaskChildSpawned(TaskChildSpawned {
-        child_agent_id: child.clone(),
-        visibility: order.identity.visibility,
-        profile_preset: order.identity.profile_preset,
-        workspace_mode: spawn.workspace_mode,
-        task_id: order.supervision.as_ref().map(|own| own.task_id.clone()),
-    }));
     let send = draft.next_effect();
     let order = Box::new(order);
     draft.send(child, AgentSend::Spawn { send, order });
@@ -181,18 +174,12 @@ fn order_of(
                 SpawnPreset::PrivateChild => AgentKind::Child,
                 SpawnPreset::PublicNamed => AgentKind::Named,
             },
-            visibility: match spawn.preset {
-                SpawnPreset::PrivateChild => Visibility::Private,
-                SpawnPreset::PublicNamed => Visibility::Public,
-            },
+            visibility: visibility_of(spawn.preset),
             ownership: match spawn.preset {
                 SpawnPreset::PrivateChild => Ownership::ParentSupervised,
                 SpawnPreset::PublicNamed => Ownership::SelfOwned,
             },
-            profile_preset: match spawn.preset {
-                SpawnPreset::PrivateChild => ProfilePreset::PrivateChild,
-                SpawnPreset::PublicNamed => ProfilePreset::PublicNamed,
-            },
+            profile_preset: profile_of(spawn.preset),
             lineage_parent_agent_id: Some(parent.identity.agent_id.clone()),
             root_agent_id: Some(root_of(draft)),
         },
@@ -204,6 +191,20 @@ fn order_of(
         model_options: parent.settings.model_options(),
         supervision,
         first_message,
+    }
+}
+
+const fn visibility_of(preset: SpawnPreset) -> Visibility {
+    match preset {
+        SpawnPreset::PrivateChild => Visibility::Private,
+        SpawnPreset::PublicNamed => Visibility::Public,
+    }
+}
+
+const fn profile_of(preset: SpawnPreset) -> ProfilePreset {
+    match preset {
+        SpawnPreset::PrivateChild => ProfilePreset::PrivateChild,
+        SpawnPreset::PublicNamed => ProfilePreset::PublicNamed,
     }
 }
 
@@ -239,6 +240,13 @@ pub(crate) fn handle_spawn_verdict(
     match verdict {
         Verdict::Accepted { .. } => {
             turn.note_bound_progress();
+            draft.event(Event::TaskChildSpawned(TaskChildSpawned {
+                child_agent_id: child.clone(),
+                visibility: visibility_of(spawn.preset),
+                profile_preset: profile_of(spawn.preset),
+                workspace_mode: spawn.workspace_mode,
+                task_id: supervised.then(|| TaskId::of_call(&call.id)),
+            }));
             spawned(call, &child, task.as_ref())
         }
         Verdict::Refused { code, reason } => {

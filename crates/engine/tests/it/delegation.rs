@@ -371,6 +371,93 @@ async fn a_model_that_makes_a_child_in_every_round_meets_the_bound_of_an_hour() 
 }
 
 #[tokio::test]
+async fn a_child_that_tries_to_stop_its_parent_is_refused_and_both_go_on() {
+    let house = House::new();
+    let (host, mut asks, task) = with_child(&house, "count").await;
+    // Neither the task that stands for it nor a task of its parent's name is a task of the child.
+    let attempts = [
+        ("TaskStop", json!({ "task_id": task.id })),
+        ("TaskStop", json!({ "task_id": "main" })),
+        ("TaskInput", json!({ "task_id": task.id, "input": "stop" })),
+        ("TaskStop", json!({ "task_id": "main", "agent_id": "main" })),
+    ];
+    asks.child().await.answer(calls(&attempts));
+    let asked = asks.child().await;
+    let told = results(&asked.request);
+    assert_eq!(told.len(), attempts.len(), "{told:?}");
+    for refused in &told {
+        assert!(refused.contains(r#""ok":false"#), "{refused}");
+    }
+    for unknown in &told[..3] {
+        assert!(unknown.contains("unknown_task"), "{unknown}");
+    }
+    let main = house.record(&agent("main")).await.expect("a parent");
+    assert_ne!(main.lifecycle, Lifecycle::Stopped);
+    let [running] = house.tasks("main").await.try_into().expect("one task");
+    assert!(!running.is_over(), "{running:?}");
+    asked.answer(says("seven files"));
+    let asked = asks.parent().await;
+    assert!(current(&asked.request).contains("seven files"));
+    asked.answer(says("seven"));
+    at_rest(&host, "main").await;
+    house.task_is("main", TaskStatus::Completed).await;
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn an_agent_that_makes_itself_by_name_is_refused_and_no_second_one_begins() {
+    let house = House::new();
+    let itself = |name: &str| {
+        let input = json!({
+            "preset": "public_named", "agent_id": name, "initial_message": "make yourself again",
+        });
+        ("SpawnAgent", input)
+    };
+    let host = calling(&house, &[itself("main"), itself("main")]).await;
+    let mut asks = Asks::of(&house);
+    let asked = asks.parent().await;
+    let told = results(&asked.request);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for refused in &told {
+        assert!(refused.contains(r#""ok":false"#), "{refused}");
+        assert!(refused.contains("exists"), "{refused}");
+    }
+    assert_eq!(house.tasks("main").await, []);
+    asked.answer(calls(&[spawn("count")]));
+    asks.parent().await.answer(says("a child counts"));
+    // A name of the runtime is not given to an agent, so a live child cannot be named again.
+    let [task] = house.tasks("main").await.try_into().expect("one task");
+    prompt(&host, "main", "once more").await;
+    let again = calls(&[itself(child_of(&task).as_str())]);
+    asks.parent().await.answer(again);
+    let asked = asks.parent().await;
+    let told = results(&asked.request);
+    let refused = told.last().expect("a result");
+    assert!(refused.contains(r#""ok":false"#), "{refused}");
+    asked.answer(says("no"));
+    assert!(!house.tasks("main").await[0].is_over());
+    // A child that makes itself meets the depth of the host before its name is looked at.
+    let asked = asks.child().await;
+    let own = asked.request.frame.cache.agent_id.clone();
+    asked.answer(calls(&[itself(&own), itself("main")]));
+    let asked = asks.child().await;
+    for refused in &results(&asked.request) {
+        assert!(refused.contains(r#""ok":false"#), "{refused}");
+    }
+    asked.answer(says("seven"));
+    let asked = asks.parent().await;
+    let report = current(&asked.request);
+    assert!(report.contains("seven"), "{report}");
+    assert!(!report.contains("make yourself again"), "{report}");
+    asked.answer(says("seven"));
+    at_rest(&host, "main").await;
+    let spawned = |event: &&Event| matches!(event, Event::TaskChildSpawned(_));
+    let made = events(&host, "main").await;
+    assert_eq!(made.iter().filter(spawned).count(), 1);
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
 async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_host() {
     let house = House::new();
     let named =
