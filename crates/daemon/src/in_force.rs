@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Settings that need a restart. [`keep_start`] keeps each of them.
-const NEEDS_RESTART: [&str; 13] = [
+const NEEDS_RESTART: [&str; 15] = [
     "agent.default_id",
     "budgets.agent_day_tokens",
     "budgets.host_day_tokens",

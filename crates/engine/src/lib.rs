@@ -33,9 +33,9 @@ pub mod work_answer;
 pub use conditions::SharedConditions;
 pub use conduct::{Conduct, HistoryTerms, Scope};
 pub use control::{
-    BindingAddition, ControlHandle, TargetMaking, TokenMaking, TokenRemoval, WebhookTerms,
+    BindingAddition, ControlHandle, PruneOrder, PruneReport, TargetMaking, TokenMaking,
+    TokenRemoval, WebhookTerms,
 };
-pub use control::{PruneOrder, PruneReport};
 pub use error::Error;
 /// The reason for which the core refuses an input; see [`Error::Rejected`].
 pub use holon_core::Rejection;

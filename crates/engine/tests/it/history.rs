@@ -82,7 +82,7 @@ async fn a_store_above_its_budget_loses_its_oldest_turns_and_the_agent_goes_on()
 
     prompt(&host, "main", "and now?").await;
     let call = house.model.next().await;
-    let shown = format!("{:?}", call.request());
+    let shown = format!("{:?}", call.request);
     let newest = HISTORY_MESSAGES_KEPT + SPARE;
     assert!(shown.contains(&format!("answer {newest}")), "{shown}");
     assert!(shown.contains(&format!("question {newest}")), "{shown}");
@@ -108,7 +108,7 @@ async fn turns_that_are_too_old_go_and_a_restart_finds_a_sound_store() {
     assert_eq!(first_entry(&host).await.turn_index, 1);
     house.clock.advance(DAY_MS + 60_000);
     until_trimmed(&host).await;
-    host.shutdown().await.expect("a shutdown");
+    host.shut_down().await.expect("an end");
     let host = house.start().await;
     assert!(first_entry(&host).await.turn_index > SPARE as u64);
     house.is_sound("main").await;
