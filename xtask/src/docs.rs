@@ -40,11 +40,13 @@ pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
         .map(|source| source.text)
         .collect();
     let limit_source = repo.read("crates/domain/src/limits.rs")?;
+    let retention_source = repo.read("crates/domain/src/limits/retention.rs")?;
     let web_source = repo.read("crates/domain/src/limits/web.rs")?;
     // The crate of patches needs nothing of ours, so its bounds stand there.
     let patch_source = repo.read("crates/patch/src/lib.rs")?;
     let limit_sources = [
         ("", limit_source.as_str()),
+        ("", &retention_source),
         ("", &web_source),
         ("patch::", &patch_source),
     ];
