@@ -241,7 +241,7 @@ fn messages_taken(draft: &Draft<'_>) -> u64 {
 fn count_history(draft: &mut Draft<'_>, state: &mut WorkingMemoryState, turn: &OpenTurn) {
     let taken = messages_taken(draft);
     let next = turn.turn_index + 1;
-    if next % RECENT_TURNS == 0 {
+    if next.is_multiple_of(RECENT_TURNS) {
         state.history_marks.push(HistoryMark {
             turn_index: next,
             message_count: taken,

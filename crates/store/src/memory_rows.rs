@@ -301,7 +301,10 @@ fn document(
         MemorySource::WorkItem(id) => {
             work_items::one(conn, no, id)?.map(|item| of_item(agent_id, &item))
         }
-        MemorySource::Episode(seq) => episodes::one(conn, no, *seq)?.map(of_episode),
+        MemorySource::Episode(seq) => {
+            let episode = episodes::one(conn, no, *seq)?;
+            episode.as_ref().map(of_episode)
+        }
         MemorySource::RemovedBrief(_) => None,
     })
 }
@@ -340,7 +343,7 @@ fn of_brief(brief: BriefRecord) -> MemoryDocument {
     }
 }
 
-fn of_episode(episode: EpisodeRecord) -> MemoryDocument {
+fn of_episode(episode: &EpisodeRecord) -> MemoryDocument {
     let content = &episode.content;
     let mut metadata = Map::from_iter([
         ("boundary_reason".to_owned(), json!(episode.boundary_reason)),

@@ -166,7 +166,8 @@ mod tests {
         assert_eq!(newest(home), Some(2));
         let path = home.join(".holon/ledger").join(NAME);
         // A crash left a part of the next line.
-        let torn = format!("{}{}", text(home), &line(3)[..9]);
+        let part = line(3).chars().take(9).collect::<String>();
+        let torn = format!("{}{part}", text(home));
         fs::write(&path, torn).unwrap();
         assert_eq!(newest(home), Some(2));
         export_episodes(home, &[line(3)], false).unwrap();

@@ -21,11 +21,7 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
     draft.agent.counters.turns += 1;
     let turn_index = draft.agent.counters.turns;
     let run_id = RunId::mint(draft.entropy);
-    let own = draft.agent.model_override.as_ref();
-    let model = draft.host.models.first(own).cloned();
-    let listed = draft.agent.fallback_models.as_deref();
-    let mut fallbacks = draft.host.models.fallbacks_after(own, listed);
-    fallbacks.truncate(limits::FALLBACKS);
+    let (model, fallbacks) = models_of(draft);
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
@@ -89,6 +85,16 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         phase: Phase::CallingModel { effect: 0 },
     };
     ask(draft, turn);
+}
+
+/// Returns the first model of the agent and the ones to fall back to.
+fn models_of(draft: &Draft<'_>) -> (Option<ModelRef>, Vec<ModelRef>) {
+    let own = draft.agent.model_override.as_ref();
+    let model = draft.host.models.first(own).cloned();
+    let listed = draft.agent.fallback_models.as_deref();
+    let mut fallbacks = draft.host.models.fallbacks_after(own, listed);
+    fallbacks.truncate(limits::FALLBACKS);
+    (model, fallbacks)
 }
 
 /// Returns the work item of a message; without one, the item that the agent works on.

@@ -157,6 +157,10 @@ pub struct WorkingMemoryDelta {
 /// What one turn did, as far as memory keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a published field of its own"
+)]
 pub struct TurnMemoryDelta {
     pub turn_index: u64,
     #[serde(skip_serializing_if = "crate::skip::is_default")]

@@ -188,7 +188,10 @@ mod tests {
     fn kinds(language: &str, code: &str) -> Vec<Vec<(String, CodeKind)>> {
         let lines = parts(language, code).expect("a known language");
         let text = |(line, parts): (&str, LineParts)| {
-            let piece = |(range, kind): (Range<usize>, CodeKind)| (line[range].to_owned(), kind);
+            let piece = |(range, kind): (Range<usize>, CodeKind)| {
+                let piece = line.get(range).expect("whole characters");
+                (piece.to_owned(), kind)
+            };
             parts.into_iter().map(piece).collect()
         };
         code.split('\n').zip(lines).map(text).collect()
@@ -251,7 +254,8 @@ mod tests {
         let whole = parts("rust", code).expect("rust");
         for end in (0..=code.len()).filter(|end| code.is_char_boundary(*end)) {
             NEWEST.with_borrow_mut(VecDeque::clear);
-            parts("rust", &code[..end]).expect("rust");
+            let begin = code.get(..end).expect("whole characters");
+            parts("rust", begin).expect("rust");
             assert_eq!(parts("rust", code), Some(whole.clone()), "grown from {end}");
         }
     }
