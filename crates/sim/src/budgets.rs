@@ -44,7 +44,7 @@ enum ScopeKind {
     Host,
     /// The first agent and all agents that came from it.
     Tree,
-    /// The first agent.
+    /// The first agent without those.
     Agent,
     /// The first work item that is seen while no model is asked.
     Item,
