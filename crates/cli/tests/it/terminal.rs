@@ -179,8 +179,10 @@ fn agents_are_a_table_on_a_terminal_and_lines_in_a_pipe() {
             assert_eq!(too_wide, None, "{shown}");
             assert!(shown.starts_with("NAME  "), "{shown}");
             // A cut name has a mark of three bytes in one column.
-            let columns_of =
-                |line: &str, word| line.find(word).map(|at| line[..at].chars().count());
+            let columns_of = |line: &str, word| {
+                line.split_once(word)
+                    .map(|(before, _)| before.chars().count())
+            };
             let header = columns_of(shown.lines().next().unwrap(), "STATE");
             let states = shown.lines().skip(1).map(|line| columns_of(line, "asleep"));
             assert!(states.clone().all(|at| at == header), "{shown}");

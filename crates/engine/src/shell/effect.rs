@@ -19,7 +19,7 @@ impl Shell {
             Effect::PrepareHome => self.prepare_home(&agent_id, stamp).await,
             Effect::RemoveHome => self.remove_home(&agent_id, stamp).await,
             Effect::CallModel { turn_index, .. } => {
-                self.call_model(&agent_id, *turn_index, stamp, cancel).await
+                Box::pin(self.call_model(&agent_id, *turn_index, stamp, cancel)).await
             }
             Effect::RunTool { .. } => {
                 self.run_tool(&record, cancel).await;

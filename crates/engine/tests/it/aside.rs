@@ -314,7 +314,7 @@ async fn an_agent_whose_rows_contradict_each_other_is_put_aside_and_holds_up_no_
                   WHERE agent_id = 'bad'";
     let damages = [(lost.as_str(), "it is not open"), (beyond, "out of range")];
     for (damage, reason) in damages {
-        boots_without_bad(damage, reason).await;
+        Box::pin(boots_without_bad(damage, reason)).await;
     }
 }
 
