@@ -154,7 +154,7 @@ fn a_terminal_shows_the_progress_and_a_pipe_does_not() {
         ),
         (&["agent", "import", "b.tar", "--as", "eve"], "sent 100 %"),
     ] {
-        let seen = Terminal::start(&world, args).finish();
+        let seen = Terminal::start(&world, args).finish_raw();
         assert!(seen.contains(words), "{seen}");
     }
 }

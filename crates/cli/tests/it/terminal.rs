@@ -112,7 +112,7 @@ impl Terminal {
     }
 
     /// Waits for the end of the program and returns everything that the terminal received.
-    fn finish_raw(mut self) -> String {
+    pub(crate) fn finish_raw(mut self) -> String {
         while self.read() {}
         self.child.wait().unwrap();
         let seen = String::from_utf8(self.seen).unwrap();

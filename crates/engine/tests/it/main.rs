@@ -32,7 +32,6 @@ mod lifecycle;
 mod long_turns;
 mod memory;
 mod models;
-mod month;
 mod patches;
 mod patience;
 mod prompts;
