@@ -2,9 +2,9 @@
 
 use super::ControlHandle;
 use crate::error::Error;
+use holon_domain::Timestamp;
 use holon_domain::limits::PRUNE_STEPS_PER_REQUEST;
 use holon_domain::storage::{HistoryHolder, HistoryPosition, RemovedHistory};
-use holon_domain::{AgentId, Timestamp};
 
 /// What an operator asks to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,35 +21,21 @@ pub struct PruneOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PruneReport {
     pub removed: RemovedHistory,
-    /// Agents by name of which something goes, each with its part.
-    pub agents: Vec<(AgentId, RemovedHistory)>,
     /// Agents that are done. Absent if all of them are.
     pub next: Option<usize>,
 }
 
-impl PruneReport {
-    fn add(&mut self, agent_id: &AgentId, removed: RemovedHistory) {
-        if removed.is_empty() {
-            return;
-        }
-        self.removed += removed;
-        match self.agents.iter_mut().find(|(id, _)| id == agent_id) {
-            Some((_, part)) => *part += removed,
-            None => self.agents.push((agent_id.clone(), removed)),
-        }
-    }
-}
-
 impl ControlHandle {
     /// Removes the turns of all agents that ended before a time, or says what would go. A request takes a bounded number
-    /// of steps; a preview ends at the end of an agent. Agents go in the order of their names.
+    /// of steps; a preview ends at the end of an agent. Agents go in the order of their names, and one whose rows cannot
+    /// be read does not keep the others.
     ///
     /// # Errors
-    /// When storage fails.
+    /// When storage fails. What was removed before is gone.
     pub async fn prune(&self, order: PruneOrder) -> Result<PruneReport, Error> {
         let mut holders = self.shell.store.history_holders().await?;
         holders.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
-        let (mut report, mut steps) = (PruneReport::default(), 0);
+        let (mut report, mut steps, mut failed) = (PruneReport::default(), 0, None);
         for (done, holder) in holders.into_iter().enumerate().skip(order.passed) {
             if holder.oldest_at >= order.before {
                 continue;
@@ -64,20 +50,25 @@ impl ControlHandle {
                     .await?;
                 continue;
             }
-            while let Some((removed, _)) = self
-                .shell
-                .remove_history_step(&holder.agent_id, &holder.agent_home, order.before)
-                .await
-            {
-                report.add(&holder.agent_id, removed);
-                steps += 1;
-                if steps >= PRUNE_STEPS_PER_REQUEST {
-                    report.next = Some(done);
-                    return Ok(report);
+            while steps < PRUNE_STEPS_PER_REQUEST {
+                let (id, home) = (&holder.agent_id, &holder.agent_home);
+                let step = self.shell.try_history_step(id, home, order.before);
+                match step.await {
+                    Ok(Some((removed, _))) => report.removed += removed,
+                    Ok(None) => break,
+                    Err(error) => {
+                        failed.get_or_insert(error);
+                        break;
+                    }
                 }
+                steps += 1;
+            }
+            if steps >= PRUNE_STEPS_PER_REQUEST {
+                report.next = Some(done);
+                break;
             }
         }
-        Ok(report)
+        failed.map_or(Ok(report), Err)
     }
 
     /// Adds what would go of one agent. Returns the number of steps.
@@ -111,7 +102,7 @@ impl ControlHandle {
                 file_bytes: outputs.bytes,
                 ..step.removed
             };
-            report.add(&holder.agent_id, removed);
+            report.removed += removed;
             position = from;
             position.pass(&step);
             steps += 1;

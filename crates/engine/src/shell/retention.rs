@@ -146,7 +146,7 @@ impl Shell {
 
     /// Removes the next part of an agent's oldest turns. Returns what went and the time of the oldest entry that is left;
     /// `None` if nothing may go, or if it cannot be removed now.
-    pub(crate) async fn remove_history_step(
+    async fn remove_history_step(
         &self,
         agent_id: &AgentId,
         agent_home: &str,
@@ -160,7 +160,8 @@ impl Shell {
         })
     }
 
-    async fn try_history_step(
+    /// The same, with the reason if it cannot be removed.
+    pub(crate) async fn try_history_step(
         &self,
         agent_id: &AgentId,
         agent_home: &str,

@@ -135,3 +135,19 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     assert_eq!(sizes.agents.len(), 1);
     assert_eq!(sizes.history.messages.rows, HISTORY_MESSAGES_KEPT as u64);
 }
+
+#[tokio::test]
+async fn a_removal_that_the_store_refuses_is_an_error_for_its_operator() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    house.clock.advance(DAY_MS);
+    house.alter("CREATE TRIGGER keep BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'kept'); END");
+    let order = PruneOrder {
+        before: host.control().now(),
+        preview: false,
+        passed: 0,
+    };
+    let refused = host.control().prune(order).await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
+}
