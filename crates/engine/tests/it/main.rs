@@ -32,6 +32,7 @@ mod lifecycle;
 mod long_turns;
 mod memory;
 mod models;
+mod month;
 mod patches;
 mod patience;
 mod prompts;
