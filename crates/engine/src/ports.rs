@@ -2,6 +2,8 @@
 //!
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
+mod memory;
+
 use crate::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
@@ -15,7 +17,6 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_domain::memory::{CuratedFile, EpisodeSeq, WorkspaceProfile};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
@@ -27,7 +28,7 @@ use holon_domain::workspace::{
     AttachedWorkspace, CleanVerdict, SelectedWorkspace, WorkspaceEntry, WorkspaceFailure,
     WorkspaceOrder, WorktreeReport, WorktreeUser,
 };
-use holon_domain::{AgentId, CallId, Entropy, EpisodeId, Timestamp, WorkItemId, WorkspaceId};
+use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::fs::File;
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,9 @@ use tokio_util::sync::CancellationToken;
 pub use holon_domain::command::{
     AliveCommand, CommandContext, CommandKey, CommandOrder, CommandProbe, CommandRun, InputRefusal,
     LatePolicy, OutputRetention, OutputSize,
+};
+pub use memory::{
+    CuratedContent, EpisodeExport, ExportedEpisode, MemoryFiles, NoMemoryFiles, ProfiledWorkspace,
 };
 
 /// Sends requests to model providers.
@@ -512,92 +516,6 @@ impl OutboundHost for NoOutbound {
 
     async fn has_secret(&self, _: &str) -> Result<bool, String> {
         Ok(false)
-    }
-}
-
-/// What a curated memory file holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CuratedContent {
-    Absent,
-    Text {
-        text: String,
-        changed_at: Timestamp,
-    },
-    /// There is something that is not read.
-    Unreadable {
-        /// Worded for people and models: too large, a link, not text.
-        reason: String,
-    },
-}
-
-/// A workspace whose root directory is looked at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProfiledWorkspace {
-    pub workspace_id: WorkspaceId,
-    pub workspace_anchor: String,
-    pub repository: Option<String>,
-}
-
-/// Reads the files that memory is derived from. They belong to agents and projects, so anything may be in their place;
-/// an implementation follows no link and reads a bounded part.
-#[async_trait]
-pub trait MemoryFiles: Send + Sync + std::fmt::Debug {
-    /// Reads the curated files of an agent as they are now.
-    async fn curated(&self, agent_home: &str) -> Vec<(CuratedFile, CuratedContent)>;
-
-    /// Returns true if the agent's home exists.
-    async fn has_home(&self, agent_home: &str) -> bool;
-
-    /// Looks at the root directory of a workspace. `None` if it cannot be listed.
-    async fn profile(&self, workspace: ProfiledWorkspace) -> Option<WorkspaceProfile>;
-
-    /// Reads which episode the export in an agent's home ends with. `None` if there is no export that can be continued.
-    async fn exported_episode(&self, agent_home: &str) -> Option<ExportedEpisode>;
-
-    /// Adds episodes to the export, or begins it anew with them. Fails with the reason in words.
-    async fn export_episodes(&self, agent_home: &str, export: EpisodeExport) -> Result<(), String>;
-}
-
-/// The last episode of an export.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ExportedEpisode {
-    pub seq: EpisodeSeq,
-    pub id: EpisodeId,
-}
-
-/// Episodes for an export.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EpisodeExport {
-    /// One JSON text for each episode, without line breaks.
-    pub lines: Vec<String>,
-    /// True if the lines replace what is there.
-    pub restarts: bool,
-}
-
-/// A host without memory files. Nothing is read or written.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoMemoryFiles;
-
-#[async_trait]
-impl MemoryFiles for NoMemoryFiles {
-    async fn curated(&self, _: &str) -> Vec<(CuratedFile, CuratedContent)> {
-        Vec::new()
-    }
-
-    async fn has_home(&self, _: &str) -> bool {
-        false
-    }
-
-    async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
-        None
-    }
-
-    async fn exported_episode(&self, _: &str) -> Option<ExportedEpisode> {
-        None
-    }
-
-    async fn export_episodes(&self, _: &str, _: EpisodeExport) -> Result<(), String> {
-        Ok(())
     }
 }
 

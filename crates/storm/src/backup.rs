@@ -17,7 +17,7 @@ use tokio::process::Command;
 /// Pause between two backups.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// A complete backup.
+/// A backup that the program reported as made.
 #[derive(Debug, Clone)]
 pub(crate) struct Backup {
     file: PathBuf,

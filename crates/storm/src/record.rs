@@ -69,7 +69,6 @@ pub(crate) struct Records {
     /// Times at which the budgets were read and found within their limits, or not.
     pub(crate) budget_reads: u64,
     pub(crate) budget_raises: u64,
-    /// Complete backups.
     pub(crate) backups: u64,
     pub(crate) last_backup: Option<Backup>,
     pub(crate) stops: u64,
