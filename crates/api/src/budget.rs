@@ -4,7 +4,7 @@ use crate::usage::spell_cost;
 use holon_domain::Timestamp;
 use holon_domain::budget::{BudgetPeriod, BudgetStanding};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// Kind of what a budget limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,9 +29,18 @@ pub struct BudgetName {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// `day` for a budget of each day, `total` for one over all time, which is the default.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "default_if_null")]
     #[schemars(with = "String", extend("enum" = ["total", "day"]))]
     pub period: BudgetPeriod,
+}
+
+/// Reads a field that may be null, as every optional field of a request.
+fn default_if_null<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 /// Body of `POST /control/budgets`.
@@ -118,4 +127,21 @@ pub struct BudgetsResponse {
 pub struct ClearBudgetResponse {
     /// False if there was no such budget.
     pub cleared: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_period_that_is_null_or_absent_is_the_total() {
+        for body in [
+            r#"{ "scope": "host" }"#,
+            r#"{ "scope": "host", "period": null }"#,
+            r#"{ "scope": "host", "period": "total" }"#,
+        ] {
+            let name: BudgetName = serde_json::from_str(body).expect(body);
+            assert_eq!(name.period, BudgetPeriod::Total, "{body}");
+        }
+    }
 }
