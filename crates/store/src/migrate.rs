@@ -1,6 +1,7 @@
-//! Schema versions: an ordered list of scripts, each applied once in its own transaction.
+//! Schema versions: an ordered list of scripts, each applied once.
 //!
-//! A script runs at start-up and contains constant-time DDL only; work on every row is a resumable job instead. A
+//! The scripts that a database lacks run in one transaction: an upgrade is made as a whole or not at all, and a new
+//! database costs one commit. A script runs at start-up and contains constant-time DDL only; work on every row is a resumable job instead. A
 //! released script is never edited: the next version is another script.
 
 use crate::error::Error;
@@ -45,18 +46,20 @@ pub(crate) fn version(conn: &Connection) -> Result<i64, Error> {
 /// Applies the scripts that a database lacks.
 pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
     let applied = usize::try_from(version(conn)?).unwrap_or(0);
-    for (index, script) in scripts.iter().enumerate().skip(applied) {
-        let next = index + 1;
-        let outcome = conn.execute_batch(&format!(
-            "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {next}; COMMIT"
-        ));
-        if let Err(error) = outcome {
-            // The version is raised in the same transaction, so a failed script leaves the old schema intact.
-            if !conn.is_autocommit() {
-                conn.execute_batch("ROLLBACK")?;
-            }
-            return Err(error.into());
+    let missing = scripts.get(applied..).unwrap_or_default();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (script, newest) = (missing.join(";\n"), scripts.len());
+    let outcome = conn.execute_batch(&format!(
+        "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {newest}; COMMIT"
+    ));
+    if let Err(error) = outcome {
+        // The version is raised in the same transaction, so a failed script leaves the old schema intact.
+        if !conn.is_autocommit() {
+            conn.execute_batch("ROLLBACK")?;
         }
+        return Err(error.into());
     }
     Ok(())
 }
@@ -124,11 +127,13 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_fails_leaves_the_version_before_it_whole() {
+    fn a_script_that_fails_leaves_the_version_before_the_upgrade_whole() {
         let conn = Connection::open_in_memory().unwrap();
-        assert!(run(&conn, &[FIRST, BROKEN]).is_err());
+        run(&conn, &[FIRST]).unwrap();
+        assert!(run(&conn, &[FIRST, SECOND, BROKEN]).is_err());
         assert_eq!(version(&conn).unwrap(), 1);
         assert!(conn.is_autocommit());
+        conn.execute("INSERT INTO a VALUES (2)", []).unwrap();
         assert!(conn.execute("INSERT INTO b VALUES (1)", []).is_err());
     }
 }
