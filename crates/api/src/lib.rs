@@ -72,10 +72,7 @@ pub use runtime::{
 pub use skill::{InstallSkillRequest, SkillChangeResponse, SkillsResponse, UninstallSkillRequest};
 pub use state::StateResponse;
 pub use status::StatusResponse;
-pub use storage::{
-    AgentStorage, HistoryView, PruneRequest, PruneResponse, RemovedView, RowSumView,
-    StorageResponse,
-};
+pub use storage::{AgentStorage, PruneFailure, PruneRequest, PruneResponse, StorageResponse};
 pub use task::{
     StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse, TaskStopResponse,
 };

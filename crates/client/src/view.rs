@@ -50,6 +50,15 @@ pub struct Child {
     pub work_summary: Option<String>,
 }
 
+impl Child {
+    /// Returns what blocks the child, or else what it waits for.
+    #[must_use]
+    pub fn reason(&self) -> Option<&str> {
+        let reason = self.blocked_reason.as_ref();
+        reason.or(self.waiting_reason.as_ref()).map(String::as_str)
+    }
+}
+
 /// Scheduling state of an agent, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Posture {

@@ -8,6 +8,8 @@ use crate::id::AgentId;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
 
@@ -32,7 +34,7 @@ impl HistoryPosition {
 }
 
 /// Rows and files that retention removed, or would remove.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedHistory {
     pub turns: u64,
     /// Entries of the log: messages taken, answers, tool results and failures.
@@ -113,7 +115,7 @@ impl DatabaseSize {
 }
 
 /// Number of rows and bytes of their texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct RowSum {
     pub rows: u64,
     pub bytes: u64,
@@ -127,11 +129,13 @@ impl AddAssign for RowSum {
 }
 
 /// History rows of one agent, or of all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct HistorySums {
+    /// Entries of turns: messages taken, answers, tool results and failures.
     pub transcript: RowSum,
     pub messages: RowSum,
     pub briefs: RowSum,
+    /// Rows of events. A row holds the events of one commit.
     pub events: RowSum,
 }
 

@@ -36,6 +36,12 @@ impl Timestamp {
         Self(self.0.saturating_sub_unsigned(millis))
     }
 
+    /// Returns the time this many days of 24 hours before. Saturates at the smallest value.
+    #[must_use]
+    pub const fn minus_days(self, days: u64) -> Self {
+        self.minus_millis(days.saturating_mul(86_400_000))
+    }
+
     /// Returns the milliseconds from `earlier` to this time. Zero if the clock went backwards.
     #[must_use]
     pub const fn millis_since(self, earlier: Self) -> u64 {

@@ -222,24 +222,29 @@ fn rest_may_go(
     Ok(false)
 }
 
+/// Reads the entries of a step and the one behind them.
 fn read_entries(conn: &Connection, no: AgentNo, from: LogSeq) -> Result<Vec<Entry>, Error> {
-    all(
-        conn,
-        ENTRIES,
-        params![no.0, from, limit(HISTORY_STEP + 1)],
-        |row| {
-            let text = row.get_ref(4)?.as_str().unwrap_or_default();
-            let seq = row.get(0)?;
-            Ok(Entry {
-                seq,
-                turn_index: row.get(1)?,
-                at: Timestamp::from_millis(row.get(2)?),
-                message_seq: row.get(3)?,
-                bytes: text.len() as u64,
-                outputs: outputs::named(row, 4, seq, text),
-            })
-        },
-    )
+    let mut statement = conn.prepare_cached(ENTRIES)?;
+    let mut rows = statement.query(params![no.0, from, limit(HISTORY_STEP + 1)])?;
+    let (mut entries, mut bytes) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        let text = row.get_ref(4)?.as_str().unwrap_or_default();
+        let seq = row.get(0)?;
+        let is_behind = bytes >= HISTORY_STEP_BYTES;
+        bytes += text.len() as u64;
+        entries.push(Entry {
+            seq,
+            turn_index: row.get(1)?,
+            at: Timestamp::from_millis(row.get(2)?),
+            message_seq: row.get(3)?,
+            bytes: text.len() as u64,
+            outputs: outputs::named(row, 4, seq, text),
+        });
+        if is_behind {
+            break;
+        }
+    }
+    Ok(entries)
 }
 
 /// Lists the agents with history.

@@ -1,6 +1,7 @@
 //! Command line of storage.
 
 use clap::Subcommand;
+use holon_domain::limits::HISTORY_DAYS_MAX;
 
 /// Subcommands of `holon storage`.
 #[derive(Debug, Subcommand)]
@@ -12,7 +13,7 @@ pub(crate) enum StorageCommand {
     /// The newest turns of each agent stay, as does everything that open work needs. Briefs keep their words.
     Prune {
         /// Remove what is older than this many days.
-        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=36_500))]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(0..=HISTORY_DAYS_MAX))]
         older_than: u64,
         /// Say what would be removed, and remove nothing.
         #[arg(long)]

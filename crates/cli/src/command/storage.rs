@@ -26,6 +26,9 @@ pub(super) async fn run(
         } => {
             let removed = prune(&host, older_than, dry_run, output).await?;
             output.answer(&removed, render::storage::removed);
+            if !removed.failures.is_empty() {
+                return Ok(Exit::Failed);
+            }
         }
     }
     Ok(Exit::Done)
@@ -46,10 +49,11 @@ async fn prune(
     let mut all: Option<PruneResponse> = None;
     loop {
         let answer = host.check_answer(host.client().prune_storage(&request).await)?;
-        request.next = answer.next;
+        request.next.clone_from(&answer.next);
         let sum = match all {
             Some(mut sum) => {
-                sum.removed.add(&answer.removed);
+                sum.removed += answer.removed;
+                sum.failures.extend(answer.failures);
                 PruneResponse {
                     next: answer.next,
                     ..sum

@@ -39,13 +39,8 @@ impl AgentLine {
 
     /// Describes a private child.
     pub(crate) fn of_child(child: &Child) -> Self {
-        let reason = child
-            .blocked_reason
-            .as_ref()
-            .or(child.waiting_reason.as_ref());
-        let reason = reason
-            .map(|reason| format!(" ({reason})"))
-            .unwrap_or_default();
+        let reason = child.reason().map(|reason| format!(" ({reason})"));
+        let reason = reason.unwrap_or_default();
         let label = child.summary.as_deref().unwrap_or_default();
         Self {
             name: child.identity.agent_id.clone(),

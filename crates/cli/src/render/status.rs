@@ -156,13 +156,8 @@ fn is_limited_by(agent: &Agent, budget: &BudgetView) -> bool {
 
 /// Renders a private child in one line.
 fn child(child: &Child) -> String {
-    let reason = child
-        .blocked_reason
-        .as_ref()
-        .or(child.waiting_reason.as_ref());
-    let reason = reason
-        .map(|reason| format!(" ({reason})"))
-        .unwrap_or_default();
+    let reason = child.reason().map(|reason| format!(" ({reason})"));
+    let reason = reason.unwrap_or_default();
     let work = child.work_summary.as_ref().or(child.summary.as_ref());
     format!(
         "child      {} {}{reason}: {}",

@@ -1,6 +1,7 @@
 //! Storage in words.
 
-use holon_api::{AgentStorage, HistoryView, PruneResponse, RowSumView, StorageResponse};
+use holon_api::{AgentStorage, PruneResponse, StorageResponse};
+use holon_domain::storage::{HistorySums, RowSum};
 
 /// Renders the sizes of a host: the database, its history by kind, and its agents.
 pub(crate) fn report(report: &StorageResponse) -> String {
@@ -28,9 +29,9 @@ pub(crate) fn report(report: &StorageResponse) -> String {
     super::join_lines(lines)
 }
 
-fn kinds(history: &HistoryView) -> String {
+fn kinds(history: &HistorySums) -> String {
     let kind =
-        |name: &str, sum: &RowSumView| format!("{name} {} in {} rows", size(sum.bytes), sum.rows);
+        |name: &str, sum: &RowSum| format!("{name} {} in {} rows", size(sum.bytes), sum.rows);
     [
         kind("transcript", &history.transcript),
         kind("messages", &history.messages),
@@ -50,8 +51,19 @@ fn agent(agent: &AgentStorage) -> String {
     )
 }
 
-/// Says what was removed, or would be.
+/// Says what was removed, or would be, and of which agents nothing can be.
 pub(crate) fn removed(answer: &PruneResponse) -> String {
+    let mut lines = vec![sum(answer)];
+    lines.extend(answer.failures.iter().map(|failure| {
+        format!(
+            "not of {}: {}; see: holon doctor",
+            failure.agent_id, failure.reason
+        )
+    }));
+    super::join_lines(lines)
+}
+
+fn sum(answer: &PruneResponse) -> String {
     let removed = &answer.removed;
     let verb = match answer.dry_run {
         true => "would remove",

@@ -59,7 +59,7 @@ const STORE_BYTES: Kind = Kind::Number {
 };
 const DAYS: Kind = Kind::Number {
     min: 0,
-    max: 36_500,
+    max: limits::HISTORY_DAYS_MAX,
 };
 const DELEGATION_DEPTH: Kind = Kind::Number {
     min: 0,

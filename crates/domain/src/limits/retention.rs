@@ -12,6 +12,8 @@ pub const RETENTION_STEP: u64 = 2_000;
 pub const STORE_BUDGET_BYTES: u64 = 4 << 30;
 /// Days for which history is kept; 0 for no limit of age.
 pub const HISTORY_DAYS: u64 = 0;
+/// Most days that a setting or a request may name.
+pub const HISTORY_DAYS_MAX: u64 = 36_500;
 /// Newest messages of each agent whose turns retention never removes. More than a prompt and a work item show.
 pub const HISTORY_MESSAGES_KEPT: usize = 128;
 /// Newest briefs of each agent that retention never removes.

@@ -2,9 +2,9 @@
 
 use super::ControlHandle;
 use crate::error::Error;
-use holon_domain::Timestamp;
 use holon_domain::limits::PRUNE_STEPS_PER_REQUEST;
 use holon_domain::storage::{HistoryHolder, HistoryPosition, RemovedHistory};
+use holon_domain::{AgentId, Timestamp};
 
 /// What an operator asks to remove.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,16 +13,18 @@ pub struct PruneOrder {
     pub before: Timestamp,
     /// True if nothing is removed, and the report says what would be.
     pub preview: bool,
-    /// Agents to pass over, in the order of their names: `next` of the report before.
-    pub passed: usize,
+    /// Name of the agent to go on with: `next` of the report before.
+    pub next: Option<String>,
 }
 
 /// What one request removed, or would remove.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PruneReport {
     pub removed: RemovedHistory,
-    /// Agents that are done. Absent if all of them are.
-    pub next: Option<usize>,
+    /// Agents whose rows cannot be read, each with the reason.
+    pub failures: Vec<(AgentId, String)>,
+    /// Agent to go on with. Absent if all are done.
+    pub next: Option<AgentId>,
 }
 
 impl ControlHandle {
@@ -35,40 +37,52 @@ impl ControlHandle {
     pub async fn prune(&self, order: PruneOrder) -> Result<PruneReport, Error> {
         let mut holders = self.shell.store.history_holders().await?;
         holders.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
-        let (mut report, mut steps, mut failed) = (PruneReport::default(), 0, None);
-        for (done, holder) in holders.into_iter().enumerate().skip(order.passed) {
-            if holder.oldest_at >= order.before {
-                continue;
-            }
+        let begin = order.next.as_deref().unwrap_or_default();
+        let is_due = |holder: &HistoryHolder| {
+            holder.agent_id.as_str() >= begin && holder.oldest_at < order.before
+        };
+        let (mut report, mut steps) = (PruneReport::default(), 0);
+        for holder in holders.into_iter().filter(is_due) {
             if steps >= PRUNE_STEPS_PER_REQUEST {
-                report.next = Some(done);
+                report.next = Some(holder.agent_id);
                 break;
             }
-            if order.preview {
-                steps += self
-                    .preview_agent(&holder, order.before, &mut report)
-                    .await?;
-                continue;
-            }
-            while steps < PRUNE_STEPS_PER_REQUEST {
-                let (id, home) = (&holder.agent_id, &holder.agent_home);
-                let step = self.shell.try_history_step(id, home, order.before);
-                match step.await {
-                    Ok(Some((removed, _))) => report.removed += removed,
-                    Ok(None) => break,
-                    Err(error) => {
-                        failed.get_or_insert(error);
-                        break;
-                    }
+            let done = match order.preview {
+                true => self.preview_agent(&holder, order.before, &mut report).await,
+                false => {
+                    let left = PRUNE_STEPS_PER_REQUEST - steps;
+                    self.prune_agent(&holder, order.before, left, &mut report)
+                        .await
                 }
-                steps += 1;
-            }
-            if steps >= PRUNE_STEPS_PER_REQUEST {
-                report.next = Some(done);
-                break;
+            };
+            match done {
+                Ok(taken) => steps += taken,
+                Err(Error::AgentAside { agent_id, reason }) => {
+                    report.failures.push((agent_id, reason));
+                }
+                Err(error) => return Err(error),
             }
         }
-        failed.map_or(Ok(report), Err)
+        Ok(report)
+    }
+
+    /// Removes at most `left` steps of one agent. Returns their number.
+    async fn prune_agent(
+        &self,
+        holder: &HistoryHolder,
+        before: Timestamp,
+        left: u32,
+        report: &mut PruneReport,
+    ) -> Result<u32, Error> {
+        let (id, home) = (&holder.agent_id, &holder.agent_home);
+        for taken in 0..left {
+            match self.shell.try_history_step(id, home, before).await? {
+                Some((removed, _)) => report.removed += removed,
+                None => return Ok(taken),
+            }
+        }
+        report.next = Some(id.clone());
+        Ok(left)
     }
 
     /// Adds what would go of one agent. Returns the number of steps.
@@ -85,7 +99,8 @@ impl ControlHandle {
                 let step = reader.history_step(&id, &from, before)?;
                 Ok((step, from))
             });
-            let (step, from) = plan.await?;
+            let plan = plan.await;
+            let (step, from) = plan.map_err(|error| Error::of_agent(&holder.agent_id, error))?;
             let Some(step) = step else {
                 return Ok(steps);
             };

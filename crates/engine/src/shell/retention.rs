@@ -8,14 +8,13 @@ use super::{Shell, engine_error};
 use crate::error::Error;
 use holon_domain::storage::{HistoryHolder, HistoryPosition, RemovedHistory};
 use holon_domain::{AgentId, Timestamp};
+use holon_store::WriteError;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
 /// Pause between two runs.
 const RETENTION_PAUSE_MS: u64 = 60_000;
-/// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
 /// Part of the budget that a run frees below it, so that the next messages do not need another run.
 const FREED_PART: u64 = 16;
 /// Time before which everything goes that may go.
@@ -81,11 +80,7 @@ impl Shell {
         let terms = self.conduct.history;
         let (mut removed, mut fit) = (RemovedHistory::default(), Fit::Within);
         if terms.days > 0 {
-            let before = self
-                .ports
-                .clock
-                .now()
-                .minus_millis(terms.days.saturating_mul(DAY_MS));
+            let before = self.ports.clock.now().minus_days(terms.days);
             for holder in self.store.history_holders().await? {
                 if holder.oldest_at < before {
                     removed += self.trim_agent(&holder, before).await;
@@ -168,8 +163,8 @@ impl Shell {
         before: Timestamp,
     ) -> Result<Option<(RemovedHistory, Option<Timestamp>)>, Error> {
         let start = HistoryPosition::default();
-        let plan = self.store.history_step(agent_id, start, before).await?;
-        let Some(plan) = plan else {
+        let plan = self.store.history_step(agent_id, start, before).await;
+        let Some(plan) = plan.map_err(|error| Error::of_agent(agent_id, error))? else {
             return Ok(None);
         };
         let files = match plan.outputs.is_empty() {
@@ -180,7 +175,11 @@ impl Shell {
             }
         };
         let trimmed = self.store.trim_history(agent_id, before).await;
-        let Some(step) = trimmed.map_err(engine_error)? else {
+        let trimmed = trimmed.map_err(|error| match error {
+            WriteError::Store(error) => Error::of_agent(agent_id, error),
+            other => engine_error(other),
+        });
+        let Some(step) = trimmed? else {
             return Ok(None);
         };
         let removed = RemovedHistory {

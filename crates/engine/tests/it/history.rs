@@ -17,17 +17,19 @@ async fn start(house: &House, history: HistoryTerms) -> Host {
         ..Conduct::default()
     };
     let host = house.start_as(conduct).await;
-    create(&host, "main").await;
-    for turn in 1..=HISTORY_MESSAGES_KEPT + SPARE {
-        prompt(&host, "main", &format!("question {turn}")).await;
-        house
-            .model
-            .next()
-            .await
-            .answer(says(&format!("answer {turn}")));
-        at_rest(&host, "main").await;
-    }
+    talk(house, &host, "main").await;
     host
+}
+
+/// Creates an agent, and gives it more turns than always stay.
+async fn talk(house: &House, host: &Host, name: &str) {
+    create(host, name).await;
+    for turn in 1..=HISTORY_MESSAGES_KEPT + SPARE {
+        prompt(host, name, &format!("question {turn}")).await;
+        let call = house.model.next().await;
+        call.answer(says(&format!("answer {turn}")));
+        at_rest(host, name).await;
+    }
 }
 
 async fn first_entry(host: &Host) -> TranscriptEntry {
@@ -122,7 +124,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     let order = |preview| PruneOrder {
         before: host.control().now(),
         preview,
-        passed: 0,
+        next: None,
     };
     let planned = host.control().prune(order(true)).await.expect("a preview");
     assert_eq!(planned.removed.turns, SPARE as u64);
@@ -145,9 +147,34 @@ async fn a_removal_that_the_store_refuses_is_an_error_for_its_operator() {
     let order = PruneOrder {
         before: host.control().now(),
         preview: false,
-        passed: 0,
+        next: None,
     };
     let refused = host.control().prune(order).await;
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
+}
+
+#[tokio::test]
+async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    talk(&house, &host, "damaged").await;
+    house.clock.advance(DAY_MS);
+    house.damage(
+        "UPDATE briefs SET row = 'x' WHERE seq = 1 AND agent_no = \
+         (SELECT agent_no FROM agents WHERE agent_id = 'damaged')",
+    );
+    for preview in [true, false] {
+        let order = PruneOrder {
+            before: host.control().now(),
+            preview,
+            next: None,
+        };
+        let report = host.control().prune(order).await.expect("a report");
+        assert_eq!(report.removed.turns, SPARE as u64, "{report:?}");
+        let failed: Vec<&str> = report.failures.iter().map(|(id, _)| id.as_str()).collect();
+        assert_eq!(failed, ["damaged"], "{report:?}");
+        assert_eq!(report.next, None);
+    }
+    assert!(first_entry(&host).await.turn_index > SPARE as u64);
 }

@@ -6,14 +6,11 @@ use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
-use holon_api::{AgentStorage, PruneRequest, PruneResponse, StorageResponse};
+use holon_api::{AgentStorage, PruneFailure, PruneRequest, PruneResponse, StorageResponse};
+use holon_domain::AgentId;
+use holon_domain::limits::HISTORY_DAYS_MAX;
 use holon_engine::PruneOrder;
 use std::cmp::Reverse;
-
-/// Milliseconds of a day.
-const DAY_MS: u64 = 86_400_000;
-/// Most days that a request may name: the bound of the setting.
-const MOST_DAYS: u64 = 36_500;
 
 /// `GET /storage`: says how much the host stores, by kind and by agent.
 pub(crate) async fn report(
@@ -28,7 +25,7 @@ pub(crate) async fn report(
         .map(|(agent_id, history, outputs)| AgentStorage {
             agent_id: agent_id.to_string(),
             bytes: history.bytes() + outputs.bytes,
-            history: history.into(),
+            history,
             output_files: outputs.files,
             output_bytes: outputs.bytes,
         })
@@ -40,7 +37,7 @@ pub(crate) async fn report(
         wal_bytes: sizes.database.wal_bytes,
         budget_bytes: terms.budget_bytes,
         history_days: terms.days,
-        history: sizes.history.into(),
+        history: sizes.history,
         output_files: sizes.outputs.files,
         output_bytes: sizes.outputs.bytes,
         agents,
@@ -54,20 +51,30 @@ pub(crate) async fn prune(
     JsonBody(request): JsonBody<PruneRequest>,
 ) -> Result<Json<PruneResponse>, Refusal> {
     let days = request.older_than_days;
-    if days > MOST_DAYS {
-        return Err(RequestFault::PRUNE.refuse(format!("older_than_days is at most {MOST_DAYS}")));
+    if days > HISTORY_DAYS_MAX {
+        return Err(
+            RequestFault::PRUNE.refuse(format!("older_than_days is at most {HISTORY_DAYS_MAX}"))
+        );
     }
-    let before = state.control.now().minus_millis(days * DAY_MS);
+    let before = state.control.now().minus_days(days);
     let order = PruneOrder {
         before,
         preview: request.dry_run,
-        passed: usize::try_from(request.next.unwrap_or(0)).unwrap_or(usize::MAX),
+        next: request.next,
     };
     let report = state.control.prune(order).await?;
     Ok(Json(PruneResponse {
         dry_run: request.dry_run,
         before,
-        removed: report.removed.into(),
-        next: report.next.map(|done| done as u64),
+        removed: report.removed,
+        failures: report.failures.into_iter().map(failure).collect(),
+        next: report.next.map(|agent_id| agent_id.to_string()),
     }))
+}
+
+fn failure((agent_id, reason): (AgentId, String)) -> PruneFailure {
+    PruneFailure {
+        agent_id: agent_id.to_string(),
+        reason,
+    }
 }

@@ -68,17 +68,13 @@ impl Tree<'_> {
 
 fn child_entry(child: &Child, parent: &str, depth: usize) -> Entry {
     let id = &child.identity.agent_id;
-    let reason = child
-        .blocked_reason
-        .as_ref()
-        .or(child.waiting_reason.as_ref());
     let work = child.work_summary.as_ref().or(child.summary.as_ref());
     let work = work.map_or("", String::as_str);
     let mut facts = Facts::default();
     facts.add("agent", id);
     facts.add("state", plain(&child.status));
     facts.add("phase", plain(&child.phase));
-    facts.add_some("why", reason.map(|reason| plain(reason)));
+    facts.add_some("why", child.reason().map(plain));
     facts.add("works on", work);
     facts.add("child of", parent);
     facts.add("visibility", "private");
