@@ -39,6 +39,8 @@ const HISTORY_MARKS: usize = 3;
 pub(crate) struct TurnOutcome {
     /// Beginning of what the agent said, or of the failure.
     pub(crate) words: Option<String>,
+    /// True if the words are the runtime's about a failure.
+    pub(crate) failed: bool,
     /// True if the agent asked for a rest or declared a wait.
     pub(crate) rests: bool,
 }
@@ -52,7 +54,8 @@ pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, outcome: &
     let focus = draft.agent.work.current.as_ref();
     let focus = focus.map(|current| current.id.clone());
     let current = focus.as_ref().and_then(|id| draft.work_item(id));
-    let bound = match &turn.work_item_id {
+    let about = turn.evidence.completed_item.as_ref();
+    let about = match about.or(turn.work_item_id.as_ref()) {
         Some(id) if focus.as_ref() == Some(id) => current.clone(),
         Some(id) => draft.work_item(id),
         None => None,
@@ -73,19 +76,19 @@ pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, outcome: &
         workspace: &draft.agent.workspace,
         worktree: draft.agent.worktree_session.as_ref(),
         evidence: &turn.evidence,
-        decision: decision.as_deref().filter(|_| did_work),
+        decision: decision.as_deref().filter(|_| did_work && !outcome.failed),
         waiting_on: &waiting_on,
     });
     let turn_delta = turn_delta(&before, &after, turn, decision);
     record_change(draft, &before, &mut after, turn, &turn_delta);
     let facts = TurnFacts {
         delta: &turn_delta,
-        item: bound.as_ref(),
+        item: about.as_ref(),
         workspace_id: draft.agent.workspace.workspace_id.clone(),
         scope_hints: after.current_working_memory.scope_hints.clone(),
         message_seq: turn.message_seq,
         messages_taken: messages_taken(draft),
-        completed_item: completed_item(bound.as_ref(), turn),
+        completed_item: completed_item(about.as_ref(), turn),
         rejoins_task: turn.message_kind == MessageKind::TaskResult,
         rests: outcome.rests,
     };

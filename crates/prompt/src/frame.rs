@@ -175,16 +175,39 @@ fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPla
     } else {
         budget
     };
-    let (mut candidates, budget, cuts) = match kept {
-        Some(kept) => (
-            kept::system(kept),
-            budget.repeated(kept.over_tokens),
-            kept.cuts,
-        ),
-        None => (system(input), budget, &[][..]),
+    let Some(kept) = kept else {
+        return first_plan(input, budget);
     };
-    candidates.extend(context(input, kept, budget));
-    plan(candidates, budget, cuts)
+    let budget = budget.repeated(kept.over_tokens);
+    let mut candidates = kept::system(kept);
+    candidates.extend(context(input, Some(kept), budget, 0));
+    plan(candidates, budget, kept.cuts)
+}
+
+/// Plans a turn's first request. If the history has no room for its oldest turns, the plan is made once more with the
+/// episodes of those turns as candidates.
+fn first_plan<'a>(input: &FrameInput<'a>, budget: Budget) -> PromptPlan<'a> {
+    let with_episodes_before = |turn_index: u64| {
+        let mut candidates = system(input);
+        candidates.extend(context(input, None, budget, turn_index));
+        plan(candidates, budget, &[])
+    };
+    let window = history::window(input.history, input.turn_index);
+    let first = |item: Option<&HistoryItem>| item.map_or(input.turn_index, |item| item.turn_index);
+    let in_window = first(window.first());
+    let planned = with_episodes_before(in_window);
+    let decisions = planned.decisions.iter();
+    let decisions = decisions.filter(|decision| decision.source == BlockSource::History);
+    let mut seated = window
+        .iter()
+        .zip(decisions)
+        .filter(|(_, decision)| decision.to_tokens > 0);
+    let shown = first(seated.next().map(|(item, _)| item));
+    if shown == in_window {
+        planned
+    } else {
+        with_episodes_before(shown)
+    }
 }
 
 /// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, tools, and the
@@ -212,11 +235,12 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
         .collect()
 }
 
-/// Lists the parts of this turn, the current input last.
+/// Lists the parts of this turn, the current input last. `first_shown` is the first turn that the history shows.
 fn context<'a>(
     input: &FrameInput<'a>,
     kept: Option<KeptFrame<'a>>,
     budget: Budget,
+    first_shown: u64,
 ) -> Vec<Candidate<'a>> {
     let shown = history::window(input.history, input.turn_index);
     let operator = latest_operator_words(input);
@@ -224,7 +248,7 @@ fn context<'a>(
     let apart = operator.filter(|_| in_history.is_none());
     history::candidates(shown, in_history, input.turn_index)
         .into_iter()
-        .chain(episodes(input))
+        .chain(episodes(input, first_shown))
         .chain(apart.map(|message| context::operator_words(message, budget.words_share())))
         .chain(work_parts(input, kept))
         .chain(context::tasks(input.tasks))
@@ -235,14 +259,14 @@ fn context<'a>(
 }
 
 /// Returns the part about the agent's episodes: chosen from rows, or the text that the first request showed.
-fn episodes<'a>(input: &FrameInput<'a>) -> Option<Candidate<'a>> {
+fn episodes<'a>(input: &FrameInput<'a>, first_shown: u64) -> Option<Candidate<'a>> {
     match input.memory {
         Memory::Rows(state, rows) => memory::episodes(
             rows,
             WorkAtHand {
                 memory: &state.current_working_memory,
                 workspace_id: &input.agent.workspace.workspace_id,
-                turn_index: input.turn_index,
+                first_shown,
             },
         ),
         Memory::Kept { episodes, .. } => episodes.map(memory::kept_episodes),

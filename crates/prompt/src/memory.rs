@@ -8,7 +8,7 @@ use crate::candidate::{Candidate, Priority, count};
 use crate::visible;
 use holon_domain::limits::{EPISODES_SHOWN, EPISODES_TOKENS};
 use holon_domain::memory::{EpisodeRecord, WorkingMemory, WorkingMemoryDelta, WorkingMemoryState};
-use holon_domain::prompt_plan::{BlockSource, first_turn_shown};
+use holon_domain::prompt_plan::BlockSource;
 use holon_domain::{WorkspaceId, text};
 
 /// Bytes of an episode's summary in its shorter form.
@@ -84,7 +84,7 @@ pub(crate) fn shorten_rendered(text: &str, tokens: usize) -> String {
 fn delta_text(delta: &WorkingMemoryDelta) -> String {
     let lines = delta.summary_lines.iter();
     let lines: Vec<String> = lines
-        .map(|line| format!("- {}", visible::line(line)))
+        .map(|line| format!("> {}", visible::line(line)))
         .collect();
     format!(
         "What turn {} changed in your working memory (revision {} to {}):\n{}",
@@ -105,7 +105,8 @@ fn quoted(entries: &[String]) -> String {
 pub(crate) struct WorkAtHand<'a> {
     pub(crate) memory: &'a WorkingMemory,
     pub(crate) workspace_id: &'a WorkspaceId,
-    pub(crate) turn_index: u64,
+    /// First turn that the history shows. Episodes behind it would be told twice.
+    pub(crate) first_shown: u64,
 }
 
 /// Renders the episodes that fit the work at hand; `None` if there are none.
@@ -129,7 +130,6 @@ pub(crate) fn kept_episodes(text: &str) -> Candidate<'_> {
 /// Chooses episodes: those of the same work item first, then those with the most files in common, then those of the same
 /// workspace, then the newest. One whose turns the history shows is left out, and those that exceed the room of the part.
 fn choose<'a>(candidates: &'a [EpisodeRecord], work: WorkAtHand<'_>) -> Vec<&'a EpisodeRecord> {
-    let first_shown = first_turn_shown(work.turn_index);
     let memory = work.memory;
     let rank = |episode: &EpisodeRecord| {
         let content = &episode.content;
@@ -145,7 +145,7 @@ fn choose<'a>(candidates: &'a [EpisodeRecord], work: WorkAtHand<'_>) -> Vec<&'a 
     };
     let mut chosen: Vec<&EpisodeRecord> = candidates
         .iter()
-        .filter(|episode| episode.content.start_turn_index < first_shown)
+        .filter(|episode| episode.content.start_turn_index < work.first_shown)
         .collect();
     chosen.sort_by_key(|episode| std::cmp::Reverse(rank(episode)));
     chosen.truncate(EPISODES_SHOWN);

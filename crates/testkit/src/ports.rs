@@ -14,6 +14,7 @@ mod file;
 mod guidance;
 mod home;
 mod instant;
+mod memory;
 mod model;
 mod pending;
 mod plan;
@@ -28,6 +29,7 @@ pub use guidance::MemoryGuidance;
 pub use home::ScriptedHomes;
 pub(crate) use home::refuse_template;
 pub use instant::InstantPorts;
+pub use memory::EpisodeShelf;
 pub use model::{
     FixedModel, SMALL_POLICY, ScriptedModel, WIDE_POLICY, calls, failure, reply, says,
     says_and_calls,

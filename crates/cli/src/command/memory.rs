@@ -169,14 +169,14 @@ mod tests {
             "boundary_reason": "result_checkpoint", "workspace_id": "ws-1",
             "start_turn_index": 3, "end_turn_index": 4, "start_message_count": 2, "end_message_count": 4,
             "current_work_item_id": "work_1",
-            "summary": "turns 3 to 4: mend the build\nsaid: done",
+            "summary": "turns 3 to 4: mend the build\noutcome: done",
         });
         let page = |value| serde_json::from_value::<EpisodePage>(value).unwrap();
         let listed = page(json!({ "episodes": [episode], "next_before_seq": 7 }));
         insta::assert_snapshot!(episodes(&listed), @r"
         7  ep_7  2026-11-15T00:00:00.000Z  result_checkpoint  work_1
             turns 3 to 4: mend the build
-            said: done
+            outcome: done
         older ones with --before 7
         ");
         assert_eq!(

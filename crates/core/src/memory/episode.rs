@@ -182,7 +182,7 @@ fn summary(content: &EpisodeContent) -> String {
     list("checks", &content.verification);
     // The last words say more about the outcome than the first.
     let last = content.decisions.len().saturating_sub(3);
-    list("said", content.decisions.get(last..).unwrap_or_default());
+    list("outcome", content.decisions.get(last..).unwrap_or_default());
     list("left to do", &content.carry_forward);
     list("waiting on", &content.waiting_on);
     text::preview(&lines.join("\n"), EPISODE_SUMMARY_BYTES)

@@ -51,6 +51,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
             Some(failure) => Some(format!("the turn failed: {}", failure.artifact.summary)),
             None => last_words(turn, &ending),
         },
+        failed: ending.failure.is_some(),
         rests: ending.rest.is_some(),
     };
     if let Some(rest) = ending.rest {

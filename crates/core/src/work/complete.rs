@@ -24,9 +24,13 @@ pub(crate) fn complete(
         draft.agent.self_caused_turns = draft.agent.self_caused_turns.min(1);
     }
     let bound = turn.work_item_id.as_ref() == Some(&item.id);
+    let focused = focused || bound;
+    if focused || turn.work_item_id.is_none() {
+        turn.evidence.completed_item = Some(item.id.clone());
+    }
     turn.completions.push(Completion {
         work_item_id: item.id.clone(),
-        focused: focused || bound,
+        focused,
     });
     Ok((item, warnings))
 }

@@ -116,7 +116,7 @@ impl EpisodeRecord {
             ("Files", &content.working_set_files),
             ("Commands", &content.commands),
             ("Checks", &content.verification),
-            ("Said", &content.decisions),
+            ("Outcomes", &content.decisions),
             ("Left to do", &content.carry_forward),
             ("Waiting on", &content.waiting_on),
         ];

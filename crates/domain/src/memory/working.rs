@@ -179,7 +179,7 @@ pub struct TurnMemoryDelta {
     /// Commands that test or check something, each with its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
-    /// Beginning of what the agent said at the end of the turn.
+    /// Beginning of what the agent said at the end of the turn, or of its failure.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -188,7 +188,7 @@ pub struct TurnMemoryDelta {
     pub waiting_on: Vec<String>,
 }
 
-/// Files and commands that the calls of an open turn have come to so far. Kept in the turn, because its log is not read
+/// What the calls of an open turn have come to so far. Kept in the turn, because its log is not read
 /// when it ends.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -199,13 +199,20 @@ pub struct TurnEvidence {
     pub commands: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<String>,
+    /// Item that the turn completed last, if it worked on that item or on none. Kept here, because the turn may have
+    /// moved on to another item since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed_item: Option<WorkItemId>,
 }
 
 impl TurnEvidence {
-    /// Returns true if no call changed a file or ran a command.
+    /// Returns true if no call changed a file, ran a command or completed an item.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.touched_files.is_empty() && self.commands.is_empty() && self.verification.is_empty()
+        self.touched_files.is_empty()
+            && self.commands.is_empty()
+            && self.verification.is_empty()
+            && self.completed_item.is_none()
     }
 }
 

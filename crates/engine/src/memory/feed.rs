@@ -7,7 +7,7 @@ use crate::shell::Shell;
 use holon_domain::AgentId;
 use holon_domain::limits::{MEMORY_CATCH_UP_MS, MEMORY_OUTBOX_PRUNE};
 use holon_domain::memory::{EpisodeSeq, MemoryFault};
-use holon_store::{EpisodeRange, IndexPosition};
+use holon_store::{EpisodeRange, IndexOwner, IndexPosition};
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -17,13 +17,17 @@ const REMEMBERED: usize = 4_096;
 /// Agents with changes that are looked for at once.
 const AGENTS_AT_ONCE: usize = 10_000;
 
-/// Positions of indexes and exports, as far as they are known. An agent without a change since is not looked at.
-#[derive(Debug, Default)]
-struct FeedMarks {
-    indexes: HashMap<AgentId, IndexPosition>,
-    /// Newest episode in the export of each agent.
-    exports: HashMap<AgentId, EpisodeSeq>,
+/// How far the memory of an agent was fed. Without a change since, the agent is not looked at.
+#[derive(Debug)]
+struct FeedMark {
+    /// The mark of an earlier agent of the name says nothing about this one.
+    owner: IndexOwner,
+    index: IndexPosition,
+    /// Newest episode in the export, 0 before the first. Absent if the export failed.
+    exported: Option<EpisodeSeq>,
 }
+
+type FeedMarks = HashMap<AgentId, FeedMark>;
 
 impl Memory {
     /// Takes an agent's changes into its index. Returns the position it has come to; `None` without a home.
@@ -77,8 +81,15 @@ impl Shell {
     }
 
     async fn feed_memory(&self, agent_id: &AgentId, marks: &mut FeedMarks) {
-        let known = marks.indexes.get(agent_id).unwrap_or(&IndexPosition::Empty);
-        if !matches!(self.store.memory_pending(agent_id, known).await, Ok(1..)) {
+        let Ok(Some(owner)) = self.store.memory_owner(agent_id).await else {
+            marks.remove(agent_id);
+            return;
+        };
+        let mark = marks.get(agent_id).filter(|mark| mark.owner == owner);
+        let index = mark.map_or(&IndexPosition::Empty, |mark| &mark.index);
+        let pending = self.store.memory_pending(agent_id, index).await;
+        let exported = mark.and_then(|mark| mark.exported);
+        if matches!(pending, Ok(0)) && (mark.is_none() || exported.is_some()) {
             return;
         }
         // An agent that is aside or gone has no memory to feed.
@@ -90,44 +101,49 @@ impl Shell {
             return;
         }
         self.profile_workspace(&agent).await;
-        match self.memory.feed(&MemorySubject::of(&agent)).await {
-            Ok(position) => {
-                if let IndexPosition::Following { cursor } = position {
+        let subject = MemorySubject::of(&agent);
+        let fed = self.memory.feed(&subject).await;
+        let exported = self.export_new_episodes(&subject, exported).await;
+        match fed {
+            Ok(index) => {
+                if let IndexPosition::Following { cursor } = index {
                     self.prune_outbox(agent_id, cursor).await;
                 }
-                if marks.indexes.len() >= REMEMBERED {
-                    marks.indexes.clear();
+                if marks.len() >= REMEMBERED {
+                    marks.clear();
                 }
-                marks.indexes.insert(agent_id.clone(), position);
+                let mark = FeedMark {
+                    owner,
+                    index,
+                    exported,
+                };
+                marks.insert(agent_id.clone(), mark);
             }
             Err(fault) => {
                 tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
             }
         }
-        self.export_episodes(&MemorySubject::of(&agent), marks)
-            .await;
     }
 
-    /// Continues the export of an agent's episodes, if there are more than it is known to have.
-    async fn export_episodes(&self, subject: &MemorySubject, marks: &mut FeedMarks) {
-        let agent_id = &subject.agent_id;
+    /// Continues the export of an agent's episodes, if there are more than it is known to have. Returns the position of
+    /// the newest exported one; `None` if the export failed.
+    async fn export_new_episodes(
+        &self,
+        subject: &MemorySubject,
+        exported: Option<EpisodeSeq>,
+    ) -> Option<EpisodeSeq> {
         let newest = EpisodeRange::Before(EpisodeSeq::MAX, 1);
-        let Ok(newest) = self.memory.episodes(subject, newest).await else {
-            return;
-        };
-        let newest = newest.first().map(|episode| episode.seq);
-        if newest.is_none() || newest == marks.exports.get(agent_id).copied() {
-            return;
+        let newest = self.memory.episodes(subject, newest).await.ok()?;
+        let newest = newest.first().map_or(0, |episode| episode.seq);
+        if exported == Some(newest) {
+            return exported;
         }
         match self.memory.export_episodes(subject).await {
-            Ok(exported) => {
-                if marks.exports.len() >= REMEMBERED {
-                    marks.exports.clear();
-                }
-                marks.exports.insert(agent_id.clone(), exported);
-            }
+            Ok(exported) => Some(exported),
             Err(fault) => {
+                let agent_id = &subject.agent_id;
                 tracing::warn!(%agent_id, %fault, "episodes are exported later");
+                None
             }
         }
     }

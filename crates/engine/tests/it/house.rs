@@ -10,7 +10,7 @@ use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef};
 use holon_domain::summary::AgentSummary;
 use holon_domain::task::{TaskRecord, TaskStatus};
-use holon_engine::ports::{ModelClient, Ports};
+use holon_engine::ports::{MemoryFiles, ModelClient, NoMemoryFiles, Ports};
 use holon_engine::request::{AdmittedMessage, CreateAgent, Ingress};
 use holon_engine::{Conduct, Error, Host, HostConfig, Scope};
 use holon_store::{Db, Occupant, Readers};
@@ -36,6 +36,8 @@ pub(crate) struct House {
     pub(crate) workspaces: Arc<ScriptedWorkspaces>,
     pub(crate) outbound: Arc<holon_testkit::outbound::ScriptedOutbound>,
     pub(crate) web: Arc<ScriptedWeb>,
+    /// Without files, unless a test sets another.
+    pub(crate) memory: Arc<dyn MemoryFiles>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) entropy: Arc<CountingEntropy>,
     models: ModelChain,
@@ -81,6 +83,7 @@ impl House {
             workspaces: Arc::default(),
             outbound: Arc::default(),
             web: Arc::default(),
+            memory: Arc::new(NoMemoryFiles),
             clock,
             entropy: Arc::default(),
             models,
@@ -161,7 +164,7 @@ impl House {
             home: self.homes.clone(),
             workspace: self.workspaces.clone(),
             outbound: self.outbound.clone(),
-            memory: Arc::new(holon_engine::ports::NoMemoryFiles),
+            memory: self.memory.clone(),
             web: self.web.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
@@ -312,6 +315,7 @@ impl House {
             workspaces: Arc::default(),
             outbound: Arc::default(),
             web: Arc::default(),
+            memory: self.memory.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
             models: self.models.clone(),

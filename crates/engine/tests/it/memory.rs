@@ -1,9 +1,12 @@
-//! Memory over the shell: a model finds what it was told in an earlier turn, and reads it exactly.
+//! Memory over the shell: a model finds what it was told in an earlier turn and reads it exactly, and episodes are
+//! exported.
 
-use crate::house::{House, at_rest, prompt};
+use crate::house::{House, agent, at_rest, create, prompt};
 use holon_domain::model::{ConversationItem, ModelRequest};
-use holon_testkit::ports::{calls, says};
+use holon_engine::Host;
+use holon_testkit::ports::{EpisodeShelf, calls, says};
 use serde_json::json;
+use std::sync::Arc;
 
 /// The last tool result of a conversation, as the model reads it.
 fn last_result(request: &ModelRequest) -> String {
@@ -54,5 +57,42 @@ async fn a_model_finds_a_brief_of_an_earlier_turn_and_reads_it_exactly() {
     assert!(missing.contains("memory_source_not_found"), "{missing}");
     asked.answer(says("in ImagePool"));
     at_rest(&host, "main").await;
+    host.shut_down().await.expect("ends");
+}
+
+/// Lets agent `main` create and complete an item in one turn.
+async fn work(house: &House, host: &Host, objective: &str) {
+    prompt(host, "main", "do it").await;
+    let new = json!({"objective": objective, "plan": "look first"});
+    let asked = house.model.next().await;
+    asked.answer(calls(&[("CreateWorkItem", new)]));
+    let asked = house.model.next().await;
+    let made: serde_json::Value = serde_json::from_str(&last_result(&asked.request)).expect("JSON");
+    let id = &made["result"]["work_item"]["id"];
+    asked.answer(calls(&[("CompleteWorkItem", json!({"work_item_id": id}))]));
+    house.model.next().await.answer(says("done"));
+    at_rest(host, "main").await;
+}
+
+#[tokio::test]
+async fn an_agent_made_anew_under_an_old_name_is_exported_from_its_first_episode() {
+    let mut house = House::new();
+    let shelf = Arc::new(EpisodeShelf::default());
+    house.memory = shelf.clone();
+    let host = house.with_main().await;
+    for round in 0..3 {
+        work(&house, &host, &format!("old work {round}")).await;
+    }
+    let old = shelf.holds(3).await;
+    assert_eq!(old[0].content.objective.as_deref(), Some("old work 0"));
+    host.control()
+        .remove_agent(&agent("main"))
+        .await
+        .expect("removed");
+    house.is_gone(&agent("main")).await;
+    create(&host, "main").await;
+    work(&house, &host, "new work").await;
+    let new = shelf.holds(1).await;
+    assert_eq!(new[0].content.objective.as_deref(), Some("new work"));
     host.shut_down().await.expect("ends");
 }

@@ -167,9 +167,22 @@ fn episodes_of_the_same_work_come_first_and_those_in_the_history_are_left_out() 
     let mut scene = remembering();
     assert_eq!(shown(&scene), ["ep_1", "ep_3", "ep_5"]);
     // The history begins at turn 12, so only the first three episodes are older than it.
-    scene.history[0].turn_index = 23;
+    let mut first = past(operator(1, "Begin."), Some(&"I began. ".repeat(400)));
+    first.turn_index = 12;
+    scene.history.insert(0, first);
+    scene.history[1].turn_index = 23;
     assert_eq!(shown(&scene), ["ep_1", "ep_3", "ep_2"]);
-    scene.history[0].turn_index = 3;
+    // It has no room for turn 12, so the episodes of later turns are needed again.
+    let is_cut = |scene: &Scene| {
+        let cuts = scene.built().cuts;
+        cuts.iter().any(|cut| cut.source == BlockSource::History)
+    };
+    while !is_cut(&scene) {
+        scene.budget_tokens -= 250;
+    }
+    assert_eq!(shown(&scene), ["ep_1", "ep_3", "ep_5"]);
+    scene.history.remove(0);
+    scene.history[0].turn_index = 1;
     assert_eq!(shown(&scene), [""; 0]);
 }
 

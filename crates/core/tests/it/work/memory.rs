@@ -4,6 +4,7 @@ use super::*;
 use holon_core::input::AfterAbort;
 use holon_domain::limits::{EPISODE_TURNS, MEMORY_FILES, RECENT_MESSAGES, RECENT_TURNS};
 use holon_domain::memory::{EpisodeBoundary, MemoryChangeReason, MemoryField, WorkingMemory};
+use holon_domain::model::ModelFailureKind;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::work_item::{TodoItem, TodoState};
 use serde_json::{Value, json};
@@ -194,12 +195,12 @@ fn a_completed_item_is_a_checkpoint() {
     insta::assert_snapshot!(episode.text(), @r"
     turn 1: mend the build (plan in draft)
     files changed: src/a.rs
-    said: done for now
+    outcome: done for now
 
     Files:
     - src/a.rs
 
-    Said:
+    Outcomes:
     - done for now
     ");
     let told = world.events.iter().find_map(|event| match event {
@@ -214,6 +215,51 @@ fn a_completed_item_is_a_checkpoint() {
     // The next turn begins another episode, and does not complete the item once more.
     chat(&mut world);
     assert_eq!(world.episodes.len(), 1);
+}
+
+#[test]
+fn a_completed_item_is_a_checkpoint_however_the_turn_went_on() {
+    // Completed without ever being picked.
+    let mut world = states::calling_model();
+    let id = agent_makes(&mut world);
+    call(&mut world, vec![complete(&id)]);
+    say(&mut world);
+    assert_eq!(boundaries(&world), [EpisodeBoundary::ResultCheckpoint]);
+    assert_eq!(
+        world.episodes[0].content.current_work_item_id.as_ref(),
+        Some(&id)
+    );
+    // The turn picks another item behind it.
+    let (mut world, first) = working();
+    call(&mut world, vec![complete(&first)]);
+    let second = agent_makes(&mut world);
+    call(&mut world, vec![pick(&second)]);
+    say(&mut world);
+    assert_eq!(boundaries(&world), [EpisodeBoundary::ResultCheckpoint]);
+    assert_eq!(
+        world.episodes[0].content.current_work_item_id.as_ref(),
+        Some(&first)
+    );
+    // An item beside the one at hand is cleaned up: the work goes on.
+    let (mut world, _) = working();
+    let beside = agent_makes(&mut world);
+    call(&mut world, vec![complete(&beside)]);
+    say(&mut world);
+    assert_eq!(boundaries(&world), []);
+}
+
+#[test]
+fn a_failure_is_an_outcome_of_the_episode_and_not_what_the_agent_said() {
+    let (mut world, _) = working();
+    patch_files(&mut world, &["src/a.rs"]);
+    let stamp = world.stamp().expect("a model is asked");
+    let refused = ModelFailureKind::InvalidRequest;
+    world.send(make::failed(refused, stamp, world.now));
+    assert_eq!(snapshot(&world).working_set_files, ["src/a.rs"]);
+    assert_eq!(snapshot(&world).recent_decisions, [""; 0]);
+    let open = world.memory.active_episode_builder.as_ref();
+    let outcomes = &open.expect("one is open").content.decisions;
+    assert!(outcomes[0].starts_with("the turn failed: "), "{outcomes:?}");
 }
 
 #[test]
