@@ -145,8 +145,10 @@ pub const RECENT_TURNS: u64 = 12;
 /// Earlier turns that are left out together when the prompt has no room for all. One at a time would change the beginning
 /// of the history in every turn, and no cache would serve it.
 pub const RECENT_TURNS_CUT: u64 = 4;
-/// Bytes of one earlier message or answer that a prompt shows; the rest is cut.
+/// Bytes of one earlier message or answer that every prompt shows; the rest is cut in a prompt with a small budget.
 pub const RECENT_MESSAGE_BYTES: usize = 4_000;
+/// Bytes of one earlier message or answer that a prompt with a large budget shows.
+pub const RECENT_MESSAGE_BYTES_MAX: usize = 32_768;
 /// Share of a prompt's token budget that is left to the answers and results of the turn: one part of this many.
 pub const TURN_BUDGET_SHARE: u32 = 8;
 /// Most tokens that a model may write in one round if its own limit is not known.

@@ -3,7 +3,7 @@
 //! The prompt crate makes the plan. The frame's log entry keeps only the parts that were not shown whole, and the debug
 //! view shows all of them.
 
-use crate::limits::RECENT_TURNS;
+use crate::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGE_BYTES_MAX, RECENT_TURNS};
 use crate::model::Stability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,6 +13,15 @@ use serde::{Deserialize, Serialize};
 #[must_use]
 pub const fn first_turn_shown(turn_index: u64) -> u64 {
     turn_index.saturating_sub(RECENT_TURNS) / RECENT_TURNS * RECENT_TURNS
+}
+
+/// Returns the bytes of one earlier message or answer that a prompt shows: about a sixteenth of its budget, in steps of
+/// two, so that a small change of the budget leaves the history as it is.
+#[must_use]
+pub fn message_bytes_shown(budget_tokens: u32) -> usize {
+    let bytes = usize::try_from(budget_tokens / 4).unwrap_or(usize::MAX);
+    let step = bytes.checked_ilog2().map_or(0, |power| 1 << power);
+    step.clamp(RECENT_MESSAGE_BYTES, RECENT_MESSAGE_BYTES_MAX)
 }
 
 /// Part of a prompt, in the order in which parts are shown.

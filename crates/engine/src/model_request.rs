@@ -135,7 +135,7 @@ impl RoundRequest {
             build_frame(&rows, &model, tools, budget, &files)
         })?;
         let context = context_size(&built);
-        let mut frame = frame_record(&rows, &built, &tools, budget);
+        let mut frame = frame_record(&rows, &built, &tools);
         let fixed_tokens = built.tokens + tools.set.estimated_tokens();
         let mut request = ModelRequest {
             model,
@@ -379,12 +379,7 @@ fn with_tools(
     Some((tools, built))
 }
 
-fn frame_record(
-    rows: &TurnRows,
-    built: &BuiltFrame,
-    tools: &RequestTools,
-    budget: PromptBudget,
-) -> FrameRecord {
+fn frame_record(rows: &TurnRows, built: &BuiltFrame, tools: &RequestTools) -> FrameRecord {
     let cache = &built.frame.cache;
     let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
     let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
@@ -407,7 +402,7 @@ fn frame_record(
         over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
         brief_tools: tools.is_brief,
         tools_tokens: u32::try_from(tools.set.estimated_tokens()).unwrap_or(u32::MAX),
-        budget_tokens: budget.tokens,
+        budget_tokens: built.budget_tokens,
     }
 }
 
@@ -501,6 +496,7 @@ pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
         surroundings: texts.surroundings.as_deref(),
         cuts: &texts.cuts,
         over_tokens: texts.over_tokens,
+        budget_tokens: texts.budget_tokens,
     }
 }
 

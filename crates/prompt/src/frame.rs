@@ -17,10 +17,11 @@ use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
-use holon_domain::limits::RECENT_MESSAGE_BYTES;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptFrame};
-use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength};
+use holon_domain::prompt_plan::{
+    BlockCut, BlockDecision, BlockSource, PartLength, message_bytes_shown,
+};
 use holon_domain::task::TaskListEntry;
 use holon_domain::time::Timestamp;
 use holon_domain::tool_set::ToolSet;
@@ -77,6 +78,8 @@ pub struct KeptFrame<'a> {
     pub cuts: &'a [BlockCut],
     /// Tokens by which the first frame exceeded its budget.
     pub over_tokens: u32,
+    /// Budget of the first frame, from which the length of earlier messages follows. 0 in frames of earlier builds.
+    pub budget_tokens: u32,
 }
 
 /// A frame and the texts it was made from. The caller stores the texts by their hash to rebuild the frame later.
@@ -114,6 +117,8 @@ pub struct BuiltFrame {
     pub cuts: Vec<BlockCut>,
     /// Tokens by which the shortest possible frame exceeds its budget; 0 if the frame fits.
     pub over_tokens: usize,
+    /// Budget of the turn's first frame.
+    pub budget_tokens: u32,
     /// Number of blocks in the frame.
     pub sections: usize,
     /// Estimated tokens of the blocks.
@@ -131,14 +136,14 @@ pub struct ExplainedPart {
 /// Builds the frame of a turn's first request.
 #[must_use]
 pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
-    blocks::assemble(input, planned(input, None))
+    blocks::assemble(input, planned(input, None), input.budget_tokens)
 }
 
 /// Builds the frame of a later request of the same turn from the stored texts. They are not rendered again, so a new
 /// build or a change of workspace or model during the turn does not alter what the model was told.
 #[must_use]
 pub fn rebuild(input: &FrameInput<'_>, kept: KeptFrame<'_>) -> BuiltFrame {
-    blocks::assemble(input, planned(input, Some(kept)))
+    blocks::assemble(input, planned(input, Some(kept)), kept.budget_tokens)
 }
 
 /// Lists the parts of the prompt with the decision about each. Without `kept` they are those of a first request; with it,
@@ -244,9 +249,11 @@ fn context<'a>(
 ) -> Vec<Candidate<'a>> {
     let shown = history::window(input.history, input.turn_index);
     let operator = latest_operator_words(input);
-    let in_history = operator.filter(|message| is_whole_in(shown, message));
+    let first_budget = kept.map_or(input.budget_tokens, |kept| kept.budget_tokens);
+    let most_bytes = message_bytes_shown(first_budget);
+    let in_history = operator.filter(|message| is_whole_in(shown, message, most_bytes));
     let apart = operator.filter(|_| in_history.is_none());
-    history::candidates(shown, in_history, input.turn_index)
+    history::candidates(shown, in_history, input.turn_index, most_bytes)
         .into_iter()
         .chain(episodes(input, first_shown))
         .chain(apart.map(|message| context::operator_words(message, budget.words_share())))
@@ -306,7 +313,7 @@ fn latest_operator_words<'a>(input: &FrameInput<'a>) -> Option<&'a MessageEnvelo
 }
 
 /// Returns true if the history shows the whole text of a message.
-fn is_whole_in(shown: &[HistoryItem], message: &MessageEnvelope) -> bool {
+fn is_whole_in(shown: &[HistoryItem], message: &MessageEnvelope, most_bytes: usize) -> bool {
     shown.iter().any(|item| item.message.id == message.id)
-        && message.body.render().len() <= RECENT_MESSAGE_BYTES
+        && message.body.render().len() <= most_bytes
 }

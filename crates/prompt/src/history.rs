@@ -1,12 +1,13 @@
 //! Earlier messages and the agent's answers to them, each a block of its own, oldest first.
 //!
 //! The first turn that is shown moves in steps, so that the prompt of a turn usually begins like the one before and a
-//! provider's cache serves it. Invariant: the same messages give the same blocks, whichever turn shows them.
+//! provider's cache serves it. Invariant: the same messages and bound give the same blocks, whichever turn
+//! shows them.
 
 use crate::candidate::{Candidate, Priority, fit};
 use crate::fence::{self, Extent};
 use crate::{provenance, visible};
-use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGES, RECENT_TURNS_CUT};
+use holon_domain::limits::{RECENT_MESSAGES, RECENT_TURNS_CUT};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::prompt_plan::{BlockSource, first_turn_shown};
 use holon_domain::text;
@@ -53,11 +54,13 @@ pub(crate) fn window(history: &[HistoryItem], turn_index: u64) -> &[HistoryItem]
     shown.get(start..).unwrap_or_default()
 }
 
-/// Lists the candidates of the items, oldest first. `pinned` is the message that must stay.
+/// Lists the candidates of the items, oldest first, with at most `most_bytes` of each text. `pinned` is the message that
+/// must stay.
 pub(crate) fn candidates<'a>(
     shown: &'a [HistoryItem],
     pinned: Option<&MessageEnvelope>,
     turn_index: u64,
+    most_bytes: usize,
 ) -> Vec<Candidate<'a>> {
     let newest_group = turn_index.saturating_sub(1) / RECENT_TURNS_CUT;
     let mut candidates = Vec::with_capacity(shown.len());
@@ -74,7 +77,7 @@ pub(crate) fn candidates<'a>(
             text,
             is_failure: item.is_failure,
         });
-        let whole = entry(&item.message, answer, Extent::Bytes(RECENT_MESSAGE_BYTES));
+        let whole = entry(&item.message, answer, Extent::Bytes(most_bytes), most_bytes);
         let group = item.turn_index / RECENT_TURNS_CUT;
         let priority = if group == newest_group {
             Priority::RecentHistory
@@ -83,12 +86,12 @@ pub(crate) fn candidates<'a>(
         };
         let candidate = if pinned.is_some_and(|pinned| pinned.id == item.message.id) {
             Candidate::pin(BlockSource::History, whole)
-                .or_shorter(move |tokens| shorter(&item.message, answer, tokens))
+                .or_shorter(move |tokens| shorter(&item.message, answer, tokens, most_bytes))
         } else {
             Candidate::optional(BlockSource::History, priority, whole)
         };
         let answered = answer.map_or(0, |answer| answer.text.len());
-        let beyond = |bytes: usize| bytes.saturating_sub(RECENT_MESSAGE_BYTES);
+        let beyond = |bytes: usize| bytes.saturating_sub(most_bytes);
         let candidate =
             candidate.leaving_out(beyond(item.message.body.render().len()) + beyond(answered));
         candidates.push(Candidate {
@@ -107,24 +110,36 @@ struct Answer<'a> {
     is_failure: bool,
 }
 
-fn shorter(message: &MessageEnvelope, answer: Option<Answer<'_>>, tokens: usize) -> String {
+fn shorter(
+    message: &MessageEnvelope,
+    answer: Option<Answer<'_>>,
+    tokens: usize,
+    most_bytes: usize,
+) -> String {
     fit(tokens, |room| {
-        let bytes = room.min(RECENT_MESSAGE_BYTES);
-        let short = answer.map(|answer| text::preview(answer.text, bytes));
-        let answer = answer.zip(short.as_deref());
-        let answer = answer.map(|(answer, text)| Answer { text, ..answer });
-        entry(message, answer, Extent::Tokens(room / 2))
+        entry(
+            message,
+            answer,
+            Extent::Tokens(room / 2),
+            room.min(most_bytes),
+        )
     })
 }
 
-fn entry(message: &MessageEnvelope, answer: Option<Answer<'_>>, extent: Extent) -> String {
+/// Renders a message and what followed it. Of an answer it shows at most `answer_bytes`.
+fn entry(
+    message: &MessageEnvelope,
+    answer: Option<Answer<'_>>,
+    extent: Extent,
+    answer_bytes: usize,
+) -> String {
     let content = fence::content(message, extent);
     let asked = format!("{}\n{content}", provenance::short(message));
     match answer.filter(|answer| !answer.text.trim().is_empty()) {
         Some(Answer { text, is_failure }) => format!(
             "{asked}\n{}:\n{}",
             if is_failure { FAILED } else { ANSWERED },
-            quote(&text::preview(text, RECENT_MESSAGE_BYTES))
+            quote(&text::preview(text, answer_bytes))
         ),
         None => asked,
     }

@@ -47,6 +47,8 @@ pub struct FrameTexts {
     pub cuts: Vec<BlockCut>,
     /// Estimated tokens by which it exceeded its budget.
     pub over_tokens: u32,
+    /// Tokens that it could take. 0 in frames of earlier builds.
+    pub budget_tokens: u32,
     /// Failure that the turn repairs.
     pub repairs: Option<TerminalReason>,
     /// True if the first request offered its tools without the descriptions of their arguments.
@@ -326,6 +328,7 @@ pub(crate) fn frame_texts(
         memory_revision: frame.working_memory_revision,
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
+        budget_tokens: frame.budget_tokens,
         repairs: frame.repairs,
         brief_tools: frame.brief_tools,
     }))

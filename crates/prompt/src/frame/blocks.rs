@@ -152,7 +152,11 @@ impl<'a> Texts<'a> {
     }
 }
 
-pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFrame {
+pub(super) fn assemble(
+    input: &FrameInput<'_>,
+    plan: PromptPlan<'_>,
+    budget_tokens: u32,
+) -> BuiltFrame {
     let mut texts = Texts::default();
     for part in plan.parts {
         texts.add(part);
@@ -206,6 +210,7 @@ pub(super) fn assemble(input: &FrameInput<'_>, plan: PromptPlan<'_>) -> BuiltFra
         shows_operator_words: texts.shows_operator_words,
         cuts: plan.cuts,
         over_tokens: plan.over_tokens,
+        budget_tokens,
         sections,
         tokens,
     }

@@ -119,6 +119,7 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
         surroundings: built.surroundings.as_deref(),
         cuts: &built.cuts,
         over_tokens: u32::try_from(built.over_tokens).expect("small"),
+        budget_tokens: built.budget_tokens,
     }
 }
 

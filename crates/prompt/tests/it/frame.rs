@@ -2,7 +2,7 @@
 
 use crate::fixture::{Scene, at, channel, kept, operator, past, task, task_result, webhook};
 use crate::work::{busy, item};
-use holon_domain::limits::RECENT_MESSAGE_BYTES;
+use holon_domain::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGE_BYTES_MAX};
 use holon_domain::message::Body;
 use holon_domain::model::Stability;
 use holon_domain::prompt_plan::{BlockOutcome, BlockSource, CutReason};
@@ -125,12 +125,20 @@ fn history_shows_the_newest_messages_oldest_first_each_cut_to_its_bound() {
         channel(1, &"é\u{200b}".repeat(50_000)),
         Some(&"z".repeat(50_000)),
     )];
-    let shown = scene.before_input();
-    assert!(
-        shown.len() < 2 * RECENT_MESSAGE_BYTES + 1_000,
-        "{}",
-        shown.len()
-    );
+    for (budget_tokens, bytes) in [
+        (15_000, RECENT_MESSAGE_BYTES),
+        (40_000, 8_192),
+        (65_535, 8_192),
+        (65_536, 16_384),
+        (1_000_000, RECENT_MESSAGE_BYTES_MAX),
+    ] {
+        scene.budget_tokens = budget_tokens;
+        let shown = scene.before_input().len();
+        assert!(
+            (bytes + 1_000..2 * bytes + 1_000).contains(&shown),
+            "{budget_tokens}: {shown}"
+        );
+    }
 }
 
 #[test]
@@ -320,8 +328,8 @@ fn a_small_budget_leaves_out_the_oldest_turns_in_groups_and_never_the_current_in
 #[test]
 fn a_text_that_exceeds_a_bound_of_its_own_is_told_as_shortened() {
     let mut scene = busy();
-    let words = "request line with words\n".repeat(900);
-    let answer = "answer line with words\n".repeat(800);
+    let words = "request line with words\n".repeat(4_000);
+    let answer = "answer line with words\n".repeat(3_500);
     scene.history = vec![
         past(operator(1, &words), Some(&answer)),
         past(operator(2, "short"), Some("answer")),
