@@ -197,6 +197,8 @@ fn create(path: &Path) -> Result<(), Error> {
     holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn, WRITER_CACHE_KIB)?;
+    // The draft is synced once as a whole. A crash before that leaves a draft, which the next start removes.
+    conn.execute_batch("PRAGMA synchronous = OFF")?;
     create_schema(&conn, &random_epoch()?)?;
     // Shown to people only, so the database's own clock is good enough.
     conn.execute(
