@@ -45,6 +45,7 @@ mod logins;
 mod long_turns;
 mod looking;
 mod lost;
+mod memory;
 mod model;
 mod models;
 mod models_faults;
