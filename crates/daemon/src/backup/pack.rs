@@ -41,6 +41,16 @@ pub fn back_up(
     now: Timestamp,
     progress: &dyn Fn(u64),
 ) -> Result<BackupReport, BackupError> {
+    let made = make(home, target, now, progress);
+    made.map_err(|error| error.on_disk_of(target))
+}
+
+fn make(
+    home: &Path,
+    target: &Path,
+    now: Timestamp,
+    progress: &dyn Fn(u64),
+) -> Result<BackupReport, BackupError> {
     let directory = check_target(home, target)?;
     // Removed when it is dropped, so that a failure leaves nothing.
     let staging = Staging::create(&directory, "backup")?;

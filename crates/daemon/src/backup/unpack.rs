@@ -37,8 +37,14 @@ pub struct RestoreReport {
 /// Restores a backup into a home that is empty or does not exist.
 ///
 /// # Errors
-/// When the home holds something, the file is no whole backup, or the filesystem refuses. Nothing is left then.
+/// When the home holds something, the file is no whole backup, the disk is full, or the filesystem refuses. Nothing is
+/// left then.
 pub fn restore(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
+    let made = make(backup, home);
+    made.map_err(|error| error.on_disk_of(home))
+}
+
+fn make(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
     check_empty(home)?;
     let found = fs::metadata(backup).map_err(at("read", backup))?;
     if !found.is_file() {
