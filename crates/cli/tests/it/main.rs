@@ -11,6 +11,7 @@ mod archived;
 mod archives;
 mod aside;
 mod backups;
+mod backups_refused;
 mod bad_work;
 mod budgets;
 mod called_off;
