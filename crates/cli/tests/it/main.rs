@@ -47,6 +47,7 @@ mod long_turns;
 mod looking;
 mod lost;
 mod memory;
+mod memory_index;
 mod model;
 mod models;
 mod models_faults;
