@@ -45,7 +45,7 @@ fn a_backup_onto_a_full_disk_fails_leaves_nothing_and_the_host_goes_on() {
     let script = format!(
         "holon() {{ {} --home here \"$@\"; }}
          holon serve --port 0 --model {model} > ready 2> log & host=$!
-         until grep -q logs: ready; do kill -0 $host || {{ cat log; exit 8; }}; done
+         until grep -qs logs: ready; do kill -0 $host || {{ cat log; exit 8; }}; done
          holon run hi --agent main
          room=0; code=1
          until [ $code = 0 ]; do
