@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// Inputs of one commit while a database is filled.
 const PER_COMMIT: usize = 500;
+/// Large messages of one commit.
+const LARGE_PER_COMMIT: usize = 64;
 /// First slot of the filled timers, in milliseconds from now: none fires while it is measured.
 const FAR_MS: u64 = 24 * 3_600_000;
 
@@ -92,6 +94,23 @@ impl Backlog {
         self.fill(count, |_| message())
     }
 
+    /// Queues messages of this size, a few for each commit.
+    pub(crate) fn add_large_messages(&mut self, count: usize, bytes: usize) -> Fallible<()> {
+        let numbers: Vec<usize> = (0..count).collect();
+        for group in numbers.chunks(LARGE_PER_COMMIT) {
+            let text = |n: &usize| format!("{n:>16}").repeat(bytes / 16);
+            let inputs: Vec<Input> = group.iter().map(|n| message_of(text(n))).collect();
+            self.hand_over(&inputs)?;
+        }
+        Ok(())
+    }
+
+    /// Stops the agent, so that a host keeps its queue as it is.
+    pub(crate) fn stop(&mut self) -> Fallible<()> {
+        self.hand_over(&[Input::Stop])?;
+        Ok(())
+    }
+
     pub(crate) fn add_timers(&mut self, count: usize) -> Fallible<()> {
         self.fill(count, |n| {
             Input::Work(Box::new(WorkCommand::CreateTimerAfter {
@@ -130,8 +149,12 @@ impl Backlog {
 
 /// Builds a message of an operator.
 pub(crate) fn message() -> Input {
+    message_of("say hello to the operator".to_owned())
+}
+
+fn message_of(text: String) -> Input {
     Input::Admit(Box::new(holon_core::Ingress::operator_prompt(
-        "say hello to the operator".to_owned(),
+        text,
         holon_domain::message::Priority::Normal,
         holon_domain::message::DeliverySurface::HttpControlPrompt,
         holon_domain::message::AdmissionContext::ControlAuthenticated,

@@ -17,6 +17,7 @@
 
 mod admission;
 mod backlog;
+mod backup;
 mod bare;
 mod callbacks;
 mod command;
@@ -33,6 +34,7 @@ mod output;
 mod patch;
 mod program;
 mod prompt;
+mod recall;
 mod retention;
 mod round;
 mod schedule;
@@ -97,6 +99,7 @@ const ROWS: &[&str] = &[
     "patch_50000_lines",
     "guidance_reread",
     "memory_search_100000_documents",
+    "memory_recall",
     "use_workspace_isolated_20000_files",
     "spawn_in_worktree_20000_files",
     "children_200",
@@ -107,8 +110,10 @@ const ROWS: &[&str] = &[
     "idle_agents_10000",
     "disk_per_message",
     "retention_5000_messages",
+    "backup_1gb",
     "memory_after_5000_messages",
     "one_shot_run",
+    "cli_start",
     "event_to_32_subscribers",
     "event_to_200_subscribers",
     "restart_1000_agents_100000_messages",
@@ -159,6 +164,7 @@ async fn measure(
         "patch_50000_lines" => plain(patch::large_file(50_000)),
         "guidance_reread" => plain(guidance::reread()),
         "memory_search_100000_documents" => plain(memory_search::history(100_000)),
+        "memory_recall" => Ok(recall::labelled()),
         "use_workspace_isolated_20000_files" => plain(workspace::isolated(20_000, 8)),
         "spawn_in_worktree_20000_files" => plain(delegation::spawn_in_worktree(20_000, 8).await),
         "children_200" => plain(delegation::children(200).await),
@@ -171,8 +177,10 @@ async fn measure(
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
         "disk_per_message" => plain(disk::per_message(2_000).await),
         "retention_5000_messages" => plain(retention::history(5_000).await),
+        "backup_1gb" => backup::running(holon, 1 << 30).await,
         "memory_after_5000_messages" => memory::after_messages(holon, 5_000).await,
         "one_shot_run" => served::one_shot(holon, 30),
+        "cli_start" => served::cli_start(holon, 100).await,
         "event_to_32_subscribers" => served::subscribers(holon, 32, 200).await,
         "event_to_200_subscribers" => served::subscribers(holon, 200, 100).await,
         "restart_1000_agents_100000_messages" => large_home::restart(holon, 1_000, 100, 10).await,

@@ -265,6 +265,23 @@ pub(crate) fn one_shot(holon: &Path, times: usize) -> Fallible<Value> {
     Ok(json!({ "true": nothing.report(), "version": version.report(), "run": run.report() }))
 }
 
+/// `holon status` of a running host, against `true` and `--version`, in alternation.
+pub(crate) async fn cli_start(holon: &Path, times: usize) -> Fallible<Value> {
+    let dir = tempfile::tempdir()?;
+    let home = home(dir.path())?;
+    let _served = Served::start(holon, &home, &script(dir.path(), INSTANT)?).await?;
+    let (mut nothing, mut version, mut status) =
+        (Sample::default(), Sample::default(), Sample::default());
+    for _ in 0..times {
+        nothing.add(timed(&mut Command::new("true"))?);
+        version.add(timed(Command::new(holon).arg("--version"))?);
+        status.add(timed(
+            Command::new(holon).arg("status").env("HOLON_HOME", &home),
+        )?);
+    }
+    Ok(json!({ "true": nothing.report(), "version": version.report(), "status": status.report() }))
+}
+
 fn timed(command: &mut Command) -> Fallible<Duration> {
     let began = Instant::now();
     let status = command

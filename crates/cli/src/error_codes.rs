@@ -52,7 +52,7 @@ const fn text(row: &(&'static str, &'static str, &'static str)) -> RefusalText {
 }
 
 /// Codes of the program itself: code, meaning, next step.
-const LOCAL: [(&str, &str, &str); 57] = [
+const LOCAL: [(&str, &str, &str); 58] = [
     (
         "agent_deleted",
         "the agent was deleted while its events were followed",
@@ -212,6 +212,11 @@ const LOCAL: [(&str, &str, &str); 57] = [
         "newer_backup",
         "a newer version wrote the backup",
         "restore it with that version",
+    ),
+    (
+        "no_space",
+        "there is no space left for the backup, or for the home that is restored",
+        "free some space, or name a place on another disk; nothing is left behind",
     ),
     (
         "no_store",

@@ -92,9 +92,11 @@ impl Output {
         }
     }
 
-    /// Replaces the last line of the terminal by what goes on right now.
+    /// Replaces the last line of the terminal by what goes on right now. Only for a person who reads standard error.
     pub(crate) fn progress(&self, words: &str) {
-        show_progress(&fit(words, columns().unwrap_or(PROGRESS_COLUMNS)));
+        if self.shows_progress() {
+            show_progress(&fit(words, columns().unwrap_or(PROGRESS_COLUMNS)));
+        }
     }
 
     /// Removes the line of `progress`, so that a row can be printed in its place.

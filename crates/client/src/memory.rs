@@ -27,7 +27,8 @@ impl Client {
         .await
     }
 
-    /// Reads one document of an agent's memory exactly.
+    /// Reads one document of an agent's memory exactly. Of a reference that is longer than any, only a part is sent,
+    /// which the host refuses.
     ///
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
@@ -37,7 +38,7 @@ impl Client {
         source_ref: &str,
         max_chars: u32,
     ) -> Result<MemoryContent, Error> {
-        let source_ref = escape_segment(source_ref);
+        let source_ref = escape_segment(prefix(source_ref, MEMORY_QUERY_BYTES));
         self.get(format!(
             "/agents/{agent_id}/memory/get?source_ref={source_ref}&max_chars={max_chars}"
         ))

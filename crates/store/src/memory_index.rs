@@ -6,10 +6,10 @@
 
 mod examine;
 mod fault;
-#[cfg(test)]
-mod quality;
 mod query;
 mod rank;
+#[cfg(test)]
+mod samples;
 mod schema;
 mod search;
 mod snippet;

@@ -18,6 +18,7 @@ mod meeting;
 pub mod outbound;
 pub mod ports;
 pub mod provider;
+pub mod recall;
 mod world;
 
 pub use host_process::HostProcess;

@@ -14,11 +14,7 @@ pub(super) fn back_up(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let home = home_of(home)?;
-    let progress = |bytes: u64| {
-        if output.shows_progress() {
-            output.progress(&format!("{} MB", bytes >> 20));
-        }
-    };
+    let progress = |bytes: u64| output.progress(&format!("{} MB", bytes >> 20));
     let made = backup::back_up(&home, file, holon_daemon::wall_clock(), &progress);
     output.clear_progress();
     output.answer(&made?, render::backup::made);

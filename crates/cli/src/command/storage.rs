@@ -65,9 +65,7 @@ async fn prune(
             output.clear_progress();
             return Ok(sum);
         }
-        if output.shows_progress() {
-            output.progress(&format!("{} turns so far", sum.removed.turns));
-        }
+        output.progress(&format!("{} turns so far", sum.removed.turns));
         all = Some(sum);
     }
 }

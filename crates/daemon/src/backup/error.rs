@@ -27,6 +27,15 @@ pub enum BackupError {
         path.display()
     )]
     Newer { path: PathBuf, format: u32 },
+    #[error(
+        "there is no space left on the disk of {}; free some, or name a place on another disk: a backup needs room for \
+         the store twice while it is made, and a home once",
+        place.display()
+    )]
+    NoSpace {
+        /// The file or the home that was asked for.
+        place: PathBuf,
+    },
     #[error(transparent)]
     Store(#[from] holon_store::Error),
     #[error("{} could not be {verb}: {source}", path.display())]
@@ -39,6 +48,31 @@ pub enum BackupError {
 }
 
 impl BackupError {
+    /// Names what was asked for in the place of the temporary file or of the database that met the full disk.
+    pub(super) fn on_disk_of(self, place: &Path) -> Self {
+        let is_full = match &self {
+            Self::Store(error) => error.is_full(),
+            Self::File { source, .. } => matches!(
+                source.kind(),
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+            ),
+            Self::NoStore { .. }
+            | Self::TargetExists { .. }
+            | Self::TargetInHome { .. }
+            | Self::HomeNotEmpty { .. }
+            | Self::Place { .. }
+            | Self::Invalid { .. }
+            | Self::Newer { .. }
+            | Self::NoSpace { .. } => false,
+        };
+        match is_full {
+            true => Self::NoSpace {
+                place: place.to_owned(),
+            },
+            false => self,
+        }
+    }
+
     /// Stable error code for callers.
     #[must_use]
     pub const fn code(&self) -> &'static str {
@@ -49,6 +83,7 @@ impl BackupError {
             Self::HomeNotEmpty { .. } => "home_not_empty",
             Self::Invalid { .. } => "invalid_backup",
             Self::Newer { .. } => "newer_backup",
+            Self::NoSpace { .. } => "no_space",
             Self::Store(_) => "store_unusable",
             Self::Place { .. } | Self::File { .. } => "file_failed",
         }

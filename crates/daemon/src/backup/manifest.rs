@@ -1,15 +1,19 @@
-//! The two descriptions in a backup: the manifest at its beginning, and the index at its end.
+//! The descriptions in a backup: the manifest at its beginning, and at its end the index and the seal over both.
 
 use holon_domain::Timestamp;
 use serde::{Deserialize, Serialize};
 
 /// Path of the manifest, which is the first entry.
 pub(super) const MANIFEST: &str = "holon-backup.json";
-/// Path of the index, which is the last entry. A backup without it is cut off.
+/// Path of the index, which follows all files. A backup without it is cut off.
 pub(super) const INDEX: &str = "holon-backup-index.json";
+/// Path of the seal, which is the last entry.
+pub(super) const SEAL: &str = "holon-backup-seal.json";
 /// Format that this build writes, and the newest that it reads.
-pub(super) const FORMAT: u32 = 1;
-/// Bound on the manifest, which has a few hundred bytes.
+pub(super) const FORMAT: u32 = 2;
+/// Oldest format, which has no seal.
+pub(super) const UNSEALED: u32 = 1;
+/// Bound on the manifest and on the seal, which have a few hundred bytes.
 pub(super) const MANIFEST_BYTES: u64 = 64 << 10;
 /// Longest index: a few hundred bytes for each of a million files.
 pub(super) const INDEX_BYTES: u64 = 512 << 20;
@@ -57,4 +61,11 @@ pub(super) struct LinkEntry {
 pub struct LeftOut {
     pub path: String,
     pub reason: String,
+}
+
+/// Digests of the other two descriptions, so that a changed byte of them is noticed like one of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Seal {
+    pub(super) manifest_sha256: String,
+    pub(super) index_sha256: String,
 }

@@ -1,7 +1,9 @@
 //! Makes a backup. The file appears complete under its name or not at all.
 
 use super::error::{BackupError, at};
-use super::manifest::{FORMAT, FileEntry, INDEX, Index, LeftOut, LinkEntry, MANIFEST, Manifest};
+use super::manifest::{
+    FORMAT, FileEntry, INDEX, Index, LeftOut, LinkEntry, MANIFEST, Manifest, SEAL, Seal,
+};
 use super::staging::{Staging, parent_of};
 use super::{AGENTS, SCRIPTS, SETTINGS, STORE};
 use holon_domain::Timestamp;
@@ -34,8 +36,19 @@ pub struct BackupReport {
 /// Backs a home up into a new file. A host of the home may be running. `progress` gets the bytes so far.
 ///
 /// # Errors
-/// When the home has no store, the target exists or is inside the home, or a file cannot be read or written.
+/// When the home has no store, the target exists or is inside the home, its disk is full, or a file cannot be read or
+/// written.
 pub fn back_up(
+    home: &Path,
+    target: &Path,
+    now: Timestamp,
+    progress: &dyn Fn(u64),
+) -> Result<BackupReport, BackupError> {
+    let made = make(home, target, now, progress);
+    made.map_err(|error| error.on_disk_of(target))
+}
+
+fn make(
     home: &Path,
     target: &Path,
     now: Timestamp,
@@ -66,13 +79,13 @@ pub fn back_up(
         reported: 0,
         progress,
     };
-    packing.json(MANIFEST, &manifest)?;
+    let manifest_sha256 = packing.json(MANIFEST, &manifest)?;
     packing.file(&copy, STORE)?;
     packing.file_if_present(&home.join(SETTINGS), SETTINGS)?;
     for directory in [AGENTS, SCRIPTS] {
         packing.directory(&home.join(directory), directory)?;
     }
-    let index = packing.finish()?;
+    let index = packing.finish(manifest_sha256)?;
     rename_new(&partial, target).map_err(at("created", target))?;
     sync_directory(&directory)?;
     Ok(BackupReport {
@@ -215,12 +228,14 @@ impl Packing<'_> {
         Ok(())
     }
 
-    fn json(&mut self, path: &str, value: &impl Serialize) -> Result<(), BackupError> {
+    /// Packs a description, and returns its digest.
+    fn json(&mut self, path: &str, value: &impl Serialize) -> Result<String, BackupError> {
         let text = serde_json::to_vec(value).map_err(io::Error::from);
         let text = text.map_err(at("written", &self.target))?;
         let mut header = header(text.len() as u64, false);
         let appended = self.out.append_data(&mut header, path, text.as_slice());
-        appended.map_err(at("written", &self.target))
+        appended.map_err(at("written", &self.target))?;
+        Ok(hex(&Sha256::digest(&text)))
     }
 
     fn leave_out(&mut self, path: &str, reason: &str) -> Result<(), BackupError> {
@@ -231,10 +246,14 @@ impl Packing<'_> {
         Ok(())
     }
 
-    /// Writes the index and the end, and waits until everything is on disk.
-    fn finish(mut self) -> Result<Index, BackupError> {
+    /// Writes the index, the seal and the end, and waits until everything is on disk.
+    fn finish(mut self, manifest_sha256: String) -> Result<Index, BackupError> {
         let index = std::mem::take(&mut self.index);
-        self.json(INDEX, &index)?;
+        let seal = Seal {
+            manifest_sha256,
+            index_sha256: self.json(INDEX, &index)?,
+        };
+        self.json(SEAL, &seal)?;
         let failed = |error| at("written", &self.target)(error);
         let buffered = self.out.into_inner().map_err(failed)?;
         let file = buffered

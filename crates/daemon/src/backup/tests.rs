@@ -2,7 +2,7 @@
 
 use super::*;
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 
 fn now() -> holon_domain::Timestamp {
     crate::wall_clock()
@@ -123,14 +123,20 @@ fn half_a_backup_or_a_changed_one_restores_nothing() {
     changed[guide] = b'G';
     let half = whole[..whole.len() / 2].to_vec();
     let headless = whole[1024..].to_vec();
-    // The end of the tar file and the index are cut away.
-    let without_index = whole[..whole.len() - 4096].to_vec();
+    let cut_before = |path: &str| {
+        let path = path.as_bytes();
+        let found = whole.windows(path.len()).rposition(|part| part == path);
+        whole[..found.expect("is inside")].to_vec()
+    };
+    let without_index = cut_before(manifest::INDEX);
+    let without_seal = cut_before(manifest::SEAL);
     let target = directory.path().join("new");
     for (name, content) in [
         ("changed", changed),
         ("half", half),
         ("headless", headless),
         ("without index", without_index),
+        ("without seal", without_seal),
         ("empty", Vec::new()),
         ("no tar", b"hello".to_vec()),
     ] {
@@ -139,6 +145,77 @@ fn half_a_backup_or_a_changed_one_restores_nothing() {
         assert_eq!(error.code(), "invalid_backup", "{name}: {error}");
         assert!(!target.exists(), "{name}");
     }
+}
+
+#[test]
+fn no_changed_byte_of_a_backup_makes_another_home() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = home(directory.path());
+    let file = directory.path().join("a.tar");
+    back_up(&home, &file, now(), &|_| {}).expect("backs up");
+    let whole = fs::read(&file).expect("reads");
+    let find = |path: &str| {
+        let path = path.as_bytes();
+        let found = whole.windows(path.len()).position(|part| part == path);
+        found.expect("is inside")
+    };
+    let (index, seal) = (find(manifest::INDEX), find(manifest::SEAL));
+    // Heads and descriptions closely, the pages of the store here and there.
+    let places = (0..1024).chain(index..seal + 1024).step_by(11);
+    let places = places.chain((1024..index).step_by(40_009));
+    let target = directory.path().join("new");
+    let mut refused = 0;
+    for place in places {
+        let mut changed = whole.clone();
+        changed[place] ^= 1;
+        fs::write(&file, changed).expect("writes");
+        match restore(&file, &target) {
+            Err(error) => {
+                refused += 1;
+                let code = error.code();
+                let is_clear = code == "invalid_backup" || code == "newer_backup";
+                assert!(is_clear && !target.exists(), "{place}: {error}");
+            }
+            // Bytes between two entries belong to neither.
+            Ok(_) => {
+                assert_eq!(whole[place], 0, "{place}");
+                fs::remove_dir_all(&target).expect("removes");
+            }
+        }
+    }
+    assert!(refused > 100, "{refused}");
+}
+
+#[test]
+fn a_backup_of_the_first_format_is_restored_without_a_seal() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let home = home(directory.path());
+    let file = directory.path().join("a.tar");
+    back_up(&home, &file, now(), &|_| {}).expect("backs up");
+    let first = directory.path().join("first.tar");
+    let mut read = tar::Archive::new(File::open(&file).expect("opens"));
+    let mut out = tar::Builder::new(File::create(&first).expect("creates"));
+    for entry in read.entries().expect("reads") {
+        let mut entry = entry.expect("reads");
+        let path = entry.path().expect("a path").into_owned();
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content).expect("reads");
+        if path == Path::new(manifest::SEAL) {
+            continue;
+        }
+        if path == Path::new(manifest::MANIFEST) {
+            let text = String::from_utf8(content).expect("text");
+            content = text.replace(r#""format":2"#, r#""format":1"#).into_bytes();
+        }
+        let mut header = entry.header().clone();
+        header.set_size(content.len() as u64);
+        out.append_data(&mut header, path, content.as_slice())
+            .expect("adds");
+    }
+    out.finish().expect("ends");
+    let target = directory.path().join("new");
+    restore(&first, &target).expect("restores");
+    assert!(target.join("agents/main/AGENTS.md").exists());
 }
 
 /// Writes a tar file with these entries behind a valid manifest.

@@ -5,7 +5,8 @@
 
 use super::error::{BackupError, at};
 use super::manifest::{
-    FORMAT, FileEntry, INDEX, INDEX_BYTES, Index, MANIFEST, MANIFEST_BYTES, Manifest,
+    FORMAT, FileEntry, INDEX, INDEX_BYTES, Index, MANIFEST, MANIFEST_BYTES, Manifest, SEAL, Seal,
+    UNSEALED,
 };
 use super::staging::{Staging, parent_of};
 use super::{AGENTS, SCRIPTS, STORE, is_backed_up};
@@ -37,8 +38,14 @@ pub struct RestoreReport {
 /// Restores a backup into a home that is empty or does not exist.
 ///
 /// # Errors
-/// When the home holds something, the file is no whole backup, or the filesystem refuses. Nothing is left then.
+/// When the home holds something, the file is no whole backup, the disk is full, or the filesystem refuses. Nothing is
+/// left then.
 pub fn restore(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
+    let made = make(backup, home);
+    made.map_err(|error| error.on_disk_of(home))
+}
+
+fn make(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
     check_empty(home)?;
     let found = fs::metadata(backup).map_err(at("read", backup))?;
     if !found.is_file() {
@@ -93,6 +100,12 @@ fn check_empty(home: &Path) -> Result<(), BackupError> {
     }
 }
 
+/// A description of the backup, and the digest of its text.
+struct Described<T> {
+    value: T,
+    sha256: String,
+}
+
 struct Unpacking<'a> {
     backup: &'a Path,
     root: PathBuf,
@@ -115,30 +128,59 @@ impl Unpacking<'_> {
             unpacking.invalid(format!("it cannot be read as a tar file ({error})"))
         };
         let entries = archive.entries().map_err(|error| cut_off(self, error))?;
-        let (mut manifest, mut index) = (None, None);
+        let (mut manifest, mut index, mut seal) = (None, None, None);
         for entry in entries {
             let entry = entry.map_err(|error| cut_off(self, error))?;
             let path = self.path_of(&entry)?;
-            match (&manifest, &index) {
-                (None, _) if path == MANIFEST => {
-                    let read: Manifest = self.json(entry, MANIFEST_BYTES)?;
-                    if read.format > FORMAT {
+            match (&manifest, &index, &seal) {
+                (None, ..) if path == MANIFEST => {
+                    let read: Described<Manifest> = self.json(entry, MANIFEST_BYTES)?;
+                    if read.value.format > FORMAT {
                         return Err(BackupError::Newer {
                             path: self.backup.to_owned(),
-                            format: read.format,
+                            format: read.value.format,
                         });
                     }
                     manifest = Some(read);
                 }
-                (None, _) => return Err(self.invalid(format!("it does not begin with {MANIFEST}"))),
-                (Some(_), None) if path == INDEX => index = Some(self.json(entry, INDEX_BYTES)?),
-                (Some(_), None) => self.write(entry, path)?,
-                (Some(_), Some(_)) => return Err(self.invalid("something follows its index")),
+                (None, ..) => {
+                    return Err(self.invalid(format!("it does not begin with {MANIFEST}")));
+                }
+                (Some(_), None, _) if path == INDEX => {
+                    index = Some(self.json(entry, INDEX_BYTES)?);
+                }
+                (Some(_), None, _) => self.write(entry, path)?,
+                (Some(_), Some(_), None) if path == SEAL => {
+                    seal = Some(self.json(entry, MANIFEST_BYTES)?.value);
+                }
+                (Some(_), Some(_), _) => return Err(self.invalid("something follows its index")),
             }
         }
-        match (manifest, index) {
-            (Some(manifest), Some(index)) => Ok((manifest, index)),
-            (Some(_) | None, _) => Err(self.invalid("it is cut off")),
+        let (Some(manifest), Some(index)) = (manifest, index) else {
+            return Err(self.invalid("it is cut off"));
+        };
+        self.check_seal(&manifest, &index, seal.as_ref())?;
+        Ok((manifest.value, index.value))
+    }
+
+    /// Compares the manifest and the index with the seal.
+    fn check_seal(
+        &self,
+        manifest: &Described<Manifest>,
+        index: &Described<Index>,
+        seal: Option<&Seal>,
+    ) -> Result<(), BackupError> {
+        match (manifest.value.format, seal) {
+            (UNSEALED, None) => Ok(()),
+            (FORMAT, Some(seal)) if seal.manifest_sha256 != manifest.sha256 => {
+                Err(self.invalid("its manifest differs from its seal"))
+            }
+            (FORMAT, Some(seal)) if seal.index_sha256 != index.sha256 => {
+                Err(self.invalid("its index differs from its seal"))
+            }
+            (FORMAT, Some(_)) => Ok(()),
+            (FORMAT, None) => Err(self.invalid("it is cut off")),
+            (format, _) => Err(self.invalid(format!("it does not fit its format {format}"))),
         }
     }
 
@@ -159,14 +201,18 @@ impl Unpacking<'_> {
         &self,
         entry: Entry<'_, impl Read>,
         limit: u64,
-    ) -> Result<T, BackupError> {
+    ) -> Result<Described<T>, BackupError> {
         let mut text = Vec::new();
         let read = entry.take(limit + 1).read_to_end(&mut text);
         read.map_err(|error| self.invalid(error.to_string()))?;
         if text.len() as u64 > limit {
             return Err(self.invalid("one of its descriptions is too long"));
         }
-        serde_json::from_slice(&text).map_err(|error| self.invalid(error.to_string()))
+        let value = serde_json::from_slice(&text);
+        Ok(Described {
+            value: value.map_err(|error| self.invalid(error.to_string()))?,
+            sha256: hex(&Sha256::digest(&text)),
+        })
     }
 
     fn write(&mut self, mut entry: Entry<'_, impl Read>, path: String) -> Result<(), BackupError> {

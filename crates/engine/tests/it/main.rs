@@ -36,6 +36,7 @@ mod month;
 mod patches;
 mod patience;
 mod prompts;
+mod recall;
 mod renewals;
 mod restarts;
 mod runs;

@@ -1,6 +1,6 @@
 //! The index as a whole: files that are not what they should be, steps from the store, scopes and hostile queries.
 
-use super::quality::{document, owner, put};
+use super::samples::{document, owner, put};
 use super::{IndexFault, IndexOwner, IndexPosition, IndexState, MemoryIndex, examine_index};
 use crate::db::Db;
 use crate::samples::{Scribe, id, work_item};
