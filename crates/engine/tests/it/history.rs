@@ -3,6 +3,7 @@
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use holon_domain::feed::SeqQuery;
 use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::transcript::TranscriptEntry;
 use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
 use holon_testkit::ports::says;
@@ -10,6 +11,11 @@ use holon_testkit::ports::says;
 /// Turns beside the ones that always stay.
 const SPARE: usize = 6;
 const DAY_MS: u64 = 86_400_000;
+
+/// The first turn that the next prompt shows after `talk`.
+fn oldest_shown() -> u64 {
+    first_turn_shown((HISTORY_MESSAGES_KEPT + SPARE) as u64 + 1)
+}
 
 async fn start(house: &House, history: HistoryTerms) -> Host {
     let conduct = Conduct {
@@ -24,7 +30,11 @@ async fn start(house: &House, history: HistoryTerms) -> Host {
 /// Creates an agent, and gives it more turns than always stay.
 async fn talk(house: &House, host: &Host, name: &str) {
     create(host, name).await;
-    for turn in 1..=HISTORY_MESSAGES_KEPT + SPARE {
+    exchange(house, host, name, HISTORY_MESSAGES_KEPT + SPARE).await;
+}
+
+async fn exchange(house: &House, host: &Host, name: &str, turns: usize) {
+    for turn in 1..=turns {
         prompt(host, name, &format!("question {turn}")).await;
         let call = house.model.next().await;
         call.answer(says(&format!("answer {turn}")));
@@ -127,7 +137,8 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
         next: None,
     };
     let planned = host.control().prune(order(true)).await.expect("a preview");
-    assert_eq!(planned.removed.turns, SPARE as u64);
+    let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown());
+    assert_eq!(planned.removed.turns, oldest_kept - 1);
     assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
     let done = host.control().prune(order(false)).await.expect("a removal");
     assert_eq!(done, planned);
@@ -135,7 +146,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     assert!(again.removed.is_empty());
     let sizes = host.reads().storage().await.expect("sizes");
     assert_eq!(sizes.agents.len(), 1);
-    assert_eq!(sizes.history.messages.rows, HISTORY_MESSAGES_KEPT as u64);
+    assert_eq!(sizes.history.messages.rows, turns as u64 + 1 - oldest_kept);
 }
 
 #[tokio::test]
@@ -160,10 +171,7 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
     let host = start(&house, HistoryTerms::default()).await;
     talk(&house, &host, "damaged").await;
     house.clock.advance(DAY_MS);
-    house.damage(
-        "UPDATE briefs SET row = 'x' WHERE seq = 1 AND agent_no = \
-         (SELECT agent_no FROM agents WHERE agent_id = 'damaged')",
-    );
+    house.damage("UPDATE agents SET record = 'x' WHERE agent_id = 'damaged'");
     for preview in [true, false] {
         let order = PruneOrder {
             before: host.control().now(),
@@ -171,10 +179,59 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
             next: None,
         };
         let report = host.control().prune(order).await.expect("a report");
-        assert_eq!(report.removed.turns, SPARE as u64, "{report:?}");
+        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
         let failed: Vec<&str> = report.failures.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(failed, ["damaged"], "{report:?}");
         assert_eq!(report.next, None);
     }
     assert!(first_entry(&host).await.turn_index > SPARE as u64);
+}
+
+#[tokio::test]
+async fn a_brief_that_cannot_be_read_keeps_nothing_of_its_agent() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    house.clock.advance(DAY_MS);
+    house.damage("UPDATE briefs SET row = 'x' WHERE seq = 3");
+    for preview in [true, false] {
+        let order = PruneOrder {
+            before: host.control().now(),
+            preview,
+            next: None,
+        };
+        let report = host.control().prune(order).await.expect("a report");
+        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
+        let reason = "briefs 3: cannot be read, and was passed over".to_owned();
+        assert_eq!(report.failures, [(agent("main"), reason)]);
+    }
+    assert_eq!(first_entry(&host).await.turn_index, oldest_shown());
+}
+
+#[tokio::test]
+async fn an_agent_with_little_history_loses_what_is_too_old() {
+    let house = House::new();
+    let conduct = Conduct {
+        history: HistoryTerms {
+            budget_bytes: u64::MAX,
+            days: 30,
+        },
+        ..Conduct::default()
+    };
+    let host = house.start_as(conduct).await;
+    create(&host, "main").await;
+    exchange(&house, &host, "main", 40).await;
+    house.clock.advance(31 * DAY_MS);
+    while first_entry(&host).await.turn_index < first_turn_shown(41) {}
+    prompt(&host, "main", "and now?").await;
+    let call = house.model.next().await;
+    let shown = format!("{:?}", call.request);
+    let shows = |turn: u64| shown.contains(&format!("question {turn}\\n"));
+    let oldest = first_turn_shown(41);
+    assert_eq!(
+        (shows(oldest - 1), shows(oldest), shows(40)),
+        (false, true, true)
+    );
+    call.answer(says("all is well"));
+    at_rest(&host, "main").await;
+    house.is_sound("main").await;
 }
