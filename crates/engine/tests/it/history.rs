@@ -1,12 +1,16 @@
 //! Retention of history in the background: the oldest turns go, and the agent goes on.
 
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
+use crate::keys::key;
+use crate::runs::request;
 use holon_domain::feed::SeqQuery;
 use holon_domain::limits::HISTORY_MESSAGES_KEPT;
 use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::transcript::TranscriptEntry;
+use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
 use holon_testkit::ports::says;
+use std::time::Duration;
 
 /// Turns beside the ones that always stay.
 const SPARE: usize = 6;
@@ -234,4 +238,44 @@ async fn an_agent_with_little_history_loses_what_is_too_old() {
     call.answer(says("all is well"));
     at_rest(&host, "main").await;
     house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_repeated_run_whose_answer_was_removed_is_refused() {
+    for loss in [None, Some("DELETE FROM briefs WHERE seq = 1")] {
+        let house = House::new();
+        let host = house.start().await;
+        create(&host, "main").await;
+        let request = || RunRequest {
+            agent_id: Some(agent("main")),
+            ..request("add")
+        };
+        let control = host.control().for_request(key("k", "a"));
+        let (first, ()) = tokio::join!(control.run_once(request()), async {
+            house.model.next().await.answer(says("four"));
+        });
+        assert_eq!(first.expect("an outcome").final_text, "four");
+        match loss {
+            Some(sql) => house.damage(sql),
+            None => {
+                exchange(&house, &host, "main", 40).await;
+                house.clock.advance(1);
+                let order = PruneOrder {
+                    before: host.control().now(),
+                    preview: false,
+                    next: None,
+                };
+                let report = host.control().prune(order).await.expect("a report");
+                assert!(report.removed.messages > 0);
+            }
+        }
+        let control = host.control().for_request(key("k", "a"));
+        let guard = Duration::from_secs(20);
+        let repeated = tokio::time::timeout(guard, control.run_once(request())).await;
+        let refused = repeated.expect("does not wait").expect_err("is gone");
+        let agent_id = agent("main");
+        assert_eq!(refused, Error::OutcomeRemoved { agent_id });
+        assert_eq!(refused.code(), "outcome_removed");
+        assert!(house.model.is_quiet().await, "it does not run again");
+    }
 }
