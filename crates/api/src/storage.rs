@@ -54,7 +54,7 @@ pub struct PruneRequest {
     pub next: Option<String>,
 }
 
-/// An agent whose history cannot be removed.
+/// An agent whose history cannot be removed, or a brief of it that was passed over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PruneFailure {
     pub agent_id: String,
@@ -69,7 +69,7 @@ pub struct PruneResponse {
     #[schemars(with = "String")]
     pub before: Timestamp,
     pub removed: RemovedHistory,
-    /// Agents whose rows cannot be read. The others were done.
+    /// Agents with rows that cannot be read, and briefs that were passed over. Everything else was done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<PruneFailure>,
     /// Present if more is left; the next request goes on with it.

@@ -3,7 +3,7 @@
 use crate::admission::turn;
 use crate::stats::{Sample, round};
 use crate::world;
-use holon_domain::Timestamp;
+use holon_domain::storage::HistoryRule;
 use holon_store::Db;
 use holon_testkit::ports::FixedModel;
 use serde_json::{Value, json};
@@ -25,8 +25,8 @@ pub(crate) async fn history(messages: usize) -> Result<Value, Box<dyn Error>> {
     let began = Instant::now();
     loop {
         let step_began = Instant::now();
-        let forever = Timestamp::from_millis(i64::MAX);
-        let Some(step) = db.write(|tx| tx.trim_history(&agent_id, forever))? else {
+        let rule = HistoryRule::NEEDS_SPACE;
+        let Some(step) = db.write(|tx| tx.trim_history(&agent_id, rule))? else {
             break;
         };
         steps.add(step_began.elapsed());

@@ -163,10 +163,11 @@ pub enum Fact {
     WorkingMemoryWritten(Box<WorkingMemoryState>),
     /// An episode was finalized. It is never changed.
     EpisodeArchived(Box<EpisodeRecord>),
-    /// A text that frames refer to by hash. Storing it twice is harmless.
+    /// A text that the frame at a position of the log refers to by hash. Storing it twice is harmless.
     BlobKept {
         hash: BlobHash,
         body: String,
+        entry: LogSeq,
     },
 }
 

@@ -5,6 +5,8 @@
 
 use crate::decision::{BriefSeq, EventSeq};
 use crate::id::AgentId;
+use crate::limits::HISTORY_MESSAGES_KEPT;
+use crate::log::BlobHash;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
@@ -21,6 +23,9 @@ pub struct HistoryPosition {
     pub brief: BriefSeq,
     pub event: EventSeq,
     pub messages: BTreeSet<MessageSeq>,
+    pub texts: BTreeSet<BlobHash>,
+    /// Names of commands whose output files count as removed.
+    pub outputs: BTreeSet<String>,
 }
 
 impl HistoryPosition {
@@ -30,6 +35,31 @@ impl HistoryPosition {
         self.brief = self.brief.max(step.brief);
         self.event = self.event.max(step.event);
         self.messages.extend(&step.messages);
+        self.texts.extend(step.texts.iter().cloned());
+        self.outputs.extend(step.outputs.iter().cloned());
+    }
+}
+
+/// The rule by which history goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryRule {
+    /// Turns that ended before a time go. Only those that the next prompt may show stay.
+    OlderThan(Timestamp),
+    /// Turns of any age go. So many of the newest messages of the agent stay, with their turns.
+    AllBut(usize),
+}
+
+impl HistoryRule {
+    /// The rule of a store that needs space.
+    pub const NEEDS_SPACE: Self = Self::AllBut(HISTORY_MESSAGES_KEPT);
+
+    /// Returns true if an entry of this time may go.
+    #[must_use]
+    pub fn takes(self, at: Timestamp) -> bool {
+        match self {
+            Self::OlderThan(before) => at < before,
+            Self::AllBut(_) => true,
+        }
     }
 }
 
@@ -83,6 +113,10 @@ pub struct HistoryStep {
     pub removed: RemovedHistory,
     /// Names of commands whose output files nothing names any more.
     pub outputs: Vec<String>,
+    /// Hashes of texts that no frame of the agent names any more.
+    pub texts: Vec<BlobHash>,
+    /// Briefs of the turns that go whose rows cannot be read. They are passed over.
+    pub unreadable_briefs: Vec<BriefSeq>,
     /// Time of the oldest entry that stays.
     pub oldest_left: Option<Timestamp>,
 }

@@ -110,6 +110,9 @@ pub enum Error {
     /// The request has begun a run with a temporary agent before, and that run was cut off. It may have had effects.
     #[error("this request has begun a run before, which was cut off and has no outcome")]
     RunNotRepeated,
+    /// The request was admitted before, and retention has removed its message or the answer to it.
+    #[error("the answer of this run was removed by retention")]
+    OutcomeRemoved { agent_id: AgentId },
     /// The cursor is older than the oldest event kept.
     #[error("nothing before {oldest_seq} is kept any more")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
@@ -306,6 +309,11 @@ impl Error {
                 "the same request with the same `Idempotency-Key` has begun a run without an agent, which its host or the absence of its caller cut off; it may have had effects, so it is not run again",
                 "look at what it has done, and send the request with a new key to run it once more",
             ),
+            Self::OutcomeRemoved { .. } => RefusalText::with_hint(
+                "outcome_removed",
+                "the same request with the same `Idempotency-Key` was run before, and retention has removed its message or the answer since; it is not run again",
+                "use a new key to run it once more",
+            ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
                 "some of what stood after this cursor was removed by retention; `oldest_seq` is the oldest that is kept",
@@ -398,6 +406,7 @@ impl Error {
             | Self::NoCapabilityKey
             | Self::KeyReused
             | Self::RunNotRepeated
+            | Self::OutcomeRemoved { .. }
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
@@ -416,6 +425,7 @@ impl Error {
             Self::AgentNotFound { agent_id }
             | Self::AgentAside { agent_id, .. }
             | Self::AgentReplaced { agent_id, .. }
+            | Self::OutcomeRemoved { agent_id }
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::AgentId(_)
             | Self::Workspace { .. }
@@ -509,6 +519,9 @@ impl Error {
             Self::NoCapabilityKey,
             Self::KeyReused,
             Self::RunNotRepeated,
+            Self::OutcomeRemoved {
+                agent_id: agent_id.clone(),
+            },
             Self::CursorTooOld {
                 oldest_seq: 5,
                 newest_seq: 9,

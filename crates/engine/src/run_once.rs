@@ -331,7 +331,8 @@ async fn read_progress(
                     }
                 }
             }
-            None => RunProgress::Open(reader.queue_lengths(no)?),
+            None if reader.is_open(no, seq)? => RunProgress::Open(reader.queue_lengths(no)?),
+            None => RunProgress::Removed,
         };
         Ok(Some((agent, standing)))
     });
@@ -356,6 +357,9 @@ async fn read_progress(
             }))))
         }
         RunProgress::Continues => Ok(None),
+        RunProgress::Removed => Err(Error::OutcomeRemoved {
+            agent_id: agent_id(),
+        }),
         // The message stays in the queue. Only a start of the agent would bring the answer.
         RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {
             Ok(()) => Ok(WaitingRun::of(admitted, agent, &queue).map(RunAnswer::Waiting)),

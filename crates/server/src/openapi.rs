@@ -159,7 +159,8 @@ fn key_description(path: &str) -> &'static str {
         }
         "/control/run" => {
             "Key of a request that may be repeated: within a day the same key joins the first run and gets its \
-             outcome. A run without an agent that was cut off gets 409 and the code `run_not_repeated`."
+             outcome. A run without an agent that was cut off gets 409 and the code `run_not_repeated`, and one whose \
+             answer retention has removed gets 410 and the code `outcome_removed`."
         }
         _ => {
             "Key of a request that may be repeated: within a day the same key gets the same answer."
@@ -299,6 +300,7 @@ mod tests {
             ("/callbacks/wake/{token}", "the same answer"),
             ("/control/tokens", "token_already_made"),
             ("/control/run", "run_not_repeated"),
+            ("/control/run", "outcome_removed"),
         ] {
             let found = key_of(path).unwrap_or_else(|| panic!("{path}"));
             assert!(found.contains(words), "{path}: {found}");

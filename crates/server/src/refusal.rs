@@ -125,7 +125,9 @@ fn status_of(error: &Error) -> StatusCode {
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-        Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => StatusCode::GONE,
+        Error::OutcomeRemoved { .. } | Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => {
+            StatusCode::GONE
+        }
         Error::Overloaded | Error::ShuttingDown | Error::MemoryLocked => {
             StatusCode::SERVICE_UNAVAILABLE
         }
@@ -217,6 +219,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::NoCapabilityKey
         | Error::KeyReused
         | Error::RunNotRepeated
+        | Error::OutcomeRemoved { .. }
         | Error::CursorTooOld { .. }
         | Error::AgentReplaced { .. }
         | Error::DiskFull

@@ -7,9 +7,9 @@ use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, ensure};
 use crate::world::{InputResult, World};
 use holon_core::{Input, Reply};
-use holon_domain::{AgentId, limits};
+use holon_domain::AgentId;
 use holon_engine::kernel::Refusal;
-use holon_store::{DueRow, Removal, Store, Tx};
+use holon_store::{DueRow, Removal, Store};
 
 /// An event that can happen in a run. `ACTS` holds the weight of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -337,25 +337,6 @@ impl World {
         }
         self.start_over()?;
         self.boot(true)
-    }
-
-    fn trim(&mut self) -> Verdict<()> {
-        let budget = self.dice.below(6_000);
-        let keep = self.dice.percent(80).then(|| self.dice.below(30));
-        self.trace.note(|| format!("trim to {budget} bytes"));
-        let trimmed = match keep {
-            None => now(self.store.trim_events(budget))?,
-            // A short run has fewer events than a host keeps of every agent.
-            Some(keep) => {
-                let trim = |tx: &mut Tx<'_>| tx.trim_events(budget, keep, limits::RETENTION_STEP);
-                self.store.db().write(trim)
-            }
-        };
-        let removed = trimmed.map_err(|error| refused_by_store(&error))?;
-        if removed > 0 {
-            self.model.coverage.count("trimmed");
-        }
-        Ok(())
     }
 
     pub(crate) fn send_continue(&mut self) -> Verdict<()> {

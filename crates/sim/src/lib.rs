@@ -40,6 +40,7 @@ mod probe;
 mod provider;
 mod receiver;
 mod request;
+mod retention;
 pub mod rng;
 mod round;
 mod rules;

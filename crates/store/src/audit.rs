@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::{AgentNo, all, json};
 use holon_domain::effect::EffectId;
+use holon_domain::log::BlobHash;
 use holon_domain::queue::MessageSeq;
 use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueId, TimerRecord, TimerStatus};
@@ -19,6 +20,7 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+const TEXTS: &str = "SELECT hash FROM blob_refs WHERE agent_no = ?1 ORDER BY hash";
 const EFFECTS: &str = "SELECT id FROM effects WHERE agent_no = ?1 ORDER BY id";
 const DUE: &str = "SELECT id FROM due WHERE agent_no = ?1 ORDER BY id";
 const QUEUED: &str = "SELECT seq FROM messages WHERE agent_no = ?1 AND status = 0 ORDER BY seq";
@@ -96,6 +98,14 @@ impl Reader<'_> {
             hints: self.records(no, HINTS, "hints")?,
             occupancy: crate::workspaces::of_agent(self.conn(), no)?,
         })
+    }
+
+    /// Returns the hashes of the texts that an agent refers to.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn texts_referred(&self, no: AgentNo) -> Result<Vec<BlobHash>, Error> {
+        all(self.conn(), TEXTS, [no.0], |row| Ok(row.get(0)?))
     }
 
     /// Reads every record of an agent in a table, without a bound.

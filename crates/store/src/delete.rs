@@ -128,6 +128,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT hash FROM blob_refs WHERE agent_no = ?1 ORDER BY hash LIMIT ?2)",
     ),
     (
+        "output_refs",
+        "DELETE FROM output_refs WHERE agent_no = ?1 AND name IN \
+         (SELECT name FROM output_refs WHERE agent_no = ?1 ORDER BY name LIMIT ?2)",
+    ),
+    (
         "children",
         "DELETE FROM children WHERE spawn_no IN (SELECT spawn_no FROM children \
          WHERE child = (SELECT agent_id FROM agents WHERE agent_no = ?1) ORDER BY spawn_no LIMIT ?2)",

@@ -2,10 +2,13 @@
 //!
 //! Invariants:
 //! - What goes of the log, the briefs and the events is a prefix of each. A cursor behind it stays valid.
-//! - An open turn, the newest messages with their turns, and what a prompt shows of earlier turns stay.
+//! - An open turn and what a prompt shows of earlier turns stay. If the store only needs space, the newest messages stay
+//!   with their turns.
 //! - A brief that takes its words from a removed entry gets a copy of them in the same commit.
 //! - A message stays while it is not final, while a kept entry, the open turn, open work or an active task names it, and
 //!   if it is the newest one of the operator.
+//! - A text of a frame, or an output file of a command, goes with the last entry that names it, and not before.
+//! - A brief that cannot be read is passed over and named. It keeps nothing else.
 //!
 //! A step is planned from the rows and then applied. A plan without its application is a preview: both come from one
 //! function, so a preview says what a removal would do.
@@ -14,6 +17,7 @@ pub(crate) mod briefs;
 pub(crate) mod events;
 pub(crate) mod messages;
 mod outputs;
+pub(crate) mod texts;
 
 use crate::error::Error;
 use crate::retention::give_back_pages;
@@ -21,9 +25,12 @@ use crate::row::{AgentNo, all, first, json, limit, run};
 use crate::{agents, log};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentSettings};
-use holon_domain::limits::{HISTORY_MESSAGES_KEPT, HISTORY_STEP, HISTORY_STEP_BYTES};
+use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES, RECENT_MESSAGES};
+use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::queue::MessageSeq;
-use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryStep, RemovedHistory};
+use holon_domain::storage::{
+    HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, RemovedHistory,
+};
 use holon_domain::turn::LogSeq;
 use rusqlite::{Connection, params};
 use std::collections::BTreeSet;
@@ -44,6 +51,9 @@ pub(crate) const OLDEST_BRIEF: &str =
 /// Agents with a log, each with the time of its first entry. Walks the agents, not their logs.
 const HOLDERS: &str = "SELECT agent_id, settings, (SELECT at FROM log l WHERE l.agent_no = a.agent_no \
      ORDER BY seq LIMIT 1) FROM agents a WHERE aside IS NULL AND settings IS NOT NULL";
+
+/// Position behind every entry.
+const NEWEST: LogSeq = i64::MAX as u64;
 
 /// One entry of the log, as far as retention reads it.
 struct Entry {
@@ -72,28 +82,31 @@ pub(crate) struct Plan {
     cut: Cut,
     briefs: briefs::BriefPlan,
     events: Option<events::EventPlan>,
+    texts: texts::TextPlan,
+    /// End of the agent's log.
+    newest_entry: LogSeq,
     pub(crate) step: HistoryStep,
 }
 
-/// Plans the next step behind a position. Only turns whose entries are older than `before` go. `None` if nothing is left
-/// to remove.
+/// Plans the next step behind a position. `None` if nothing is left to remove by the rule.
 pub(crate) fn plan(
     conn: &Connection,
     no: AgentNo,
     agent: &AgentRecord,
     from: &HistoryPosition,
-    before: Timestamp,
+    rule: HistoryRule,
 ) -> Result<Option<Plan>, Error> {
-    let Some(floor) = floor(conn, no, agent)? else {
+    let Some(floor) = floor(conn, no, agent, rule)? else {
         return Ok(None);
     };
-    let Some(cut) = cut(conn, no, from.entry, floor, before)? else {
+    let Some(cut) = cut(conn, no, from.entry, floor, rule)? else {
         return Ok(None);
     };
     let messages = messages::plan(conn, no, agent, &from.messages, &cut)?;
     let briefs = briefs::plan(conn, no, agent, from.brief, &cut)?;
     let events = events::plan(conn, no, from.event, cut.at)?;
-    let outputs = outputs::unnamed(conn, no, &cut)?;
+    let outputs = outputs::plan(conn, no, &from.outputs, &cut)?;
+    let texts = texts::plan(conn, no, &from.texts, &cut)?;
     let turns: BTreeSet<u64> = cut.entries.iter().map(|entry| entry.turn_index).collect();
     let removed = RemovedHistory {
         turns: turns.len() as u64 - u64::from(!cut.ends_turn),
@@ -104,7 +117,8 @@ pub(crate) fn plan(
         row_bytes: cut.entries.iter().map(|entry| entry.bytes).sum::<u64>()
             + messages.iter().map(|message| message.bytes).sum::<u64>()
             + briefs.removed.iter().map(|brief| brief.bytes).sum::<u64>()
-            + events.as_ref().map_or(0, |events| events.bytes),
+            + events.as_ref().map_or(0, |events| events.bytes)
+            + texts.bytes,
         files: 0,
         file_bytes: 0,
     };
@@ -118,11 +132,15 @@ pub(crate) fn plan(
             event: events.as_ref().map_or(0, |events| events.last),
             messages: messages.into_iter().map(|message| message.seq).collect(),
             removed,
-            outputs,
+            outputs: outputs.into_iter().collect(),
+            texts: texts.hashes.clone(),
+            unreadable_briefs: briefs.unreadable.iter().copied().collect(),
             oldest_left,
         },
         briefs,
         events,
+        texts,
+        newest_entry: agent.counters.log,
         cut,
     }))
 }
@@ -137,20 +155,35 @@ pub(crate) fn apply(conn: &Connection, no: AgentNo, plan: &Plan) -> Result<(), E
     if let Some(events) = &plan.events {
         events::apply(conn, no, events)?;
     }
+    outputs::apply(conn, no, &plan.step.outputs)?;
+    texts::apply(conn, no, &plan.texts, plan.newest_entry)?;
     give_back_pages(conn)
 }
 
 /// Returns the first entry that stays. `None` if the agent has no more history than always stays.
-fn floor(conn: &Connection, no: AgentNo, agent: &AgentRecord) -> Result<Option<LogSeq>, Error> {
-    let newest = log::taken(conn, no, i64::MAX as u64, HISTORY_MESSAGES_KEPT)?;
-    let Some(oldest_kept) = newest
-        .last()
-        .filter(|_| newest.len() == HISTORY_MESSAGES_KEPT)
-    else {
-        return Ok(None);
+fn floor(
+    conn: &Connection,
+    no: AgentNo,
+    agent: &AgentRecord,
+    rule: HistoryRule,
+) -> Result<Option<LogSeq>, Error> {
+    let open = agent.open_turn.as_ref();
+    let begin = open.map(|turn| turn.first_entry);
+    let oldest_kept = match rule {
+        HistoryRule::AllBut(messages) => {
+            let newest = log::taken(conn, no, NEWEST, messages)?;
+            let oldest = newest.last().filter(|_| newest.len() == messages);
+            oldest.map(|taken| taken.seq.min(begin.unwrap_or(NEWEST)))
+        }
+        HistoryRule::OlderThan(_) => {
+            let turn = open.map_or(agent.counters.turns + 1, |turn| turn.turn_index);
+            let (before, first) = (begin.unwrap_or(NEWEST), first_turn_shown(turn));
+            let shown = log::taken(conn, no, before, 2 * RECENT_MESSAGES)?;
+            let mut shown = shown.iter().filter(|taken| taken.turn_index >= first);
+            shown.next_back().map(|taken| taken.seq).or(begin)
+        }
     };
-    let open = agent.open_turn.as_ref().map(|turn| turn.first_entry);
-    Ok(Some(oldest_kept.seq.min(open.unwrap_or(oldest_kept.seq))))
+    Ok(oldest_kept)
 }
 
 /// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.
@@ -159,11 +192,11 @@ fn cut(
     no: AgentNo,
     from: LogSeq,
     floor: LogSeq,
-    before: Timestamp,
+    rule: HistoryRule,
 ) -> Result<Option<Cut>, Error> {
     let mut entries = read_entries(conn, no, from)?;
     let mut bytes = 0;
-    let may_go = |entry: &Entry| entry.seq < floor && entry.at < before;
+    let may_go = |entry: &Entry| entry.seq < floor && rule.takes(entry.at);
     let going = entries
         .iter()
         .take(HISTORY_STEP)
@@ -181,7 +214,7 @@ fn cut(
     let whole = (1..=going).rev().find(ends_turn);
     let (count, ends_turn) = match whole {
         Some(count) => (count, true),
-        None if going > 0 && rest_may_go(conn, no, &entries, floor, before)? => (going, false),
+        None if going > 0 && rest_may_go(conn, no, &entries, floor, rule)? => (going, false),
         None => return Ok(None),
     };
     entries.truncate(count);
@@ -203,7 +236,7 @@ fn rest_may_go(
     no: AgentNo,
     entries: &[Entry],
     floor: LogSeq,
-    before: Timestamp,
+    rule: HistoryRule,
 ) -> Result<bool, Error> {
     let Some(begin) = entries.first() else {
         return Ok(false);
@@ -215,7 +248,7 @@ fn rest_may_go(
         if turn_index != begin.turn_index {
             return Ok(true);
         }
-        if seq >= floor || Timestamp::from_millis(row.get(2)?) >= before {
+        if seq >= floor || !rule.takes(Timestamp::from_millis(row.get(2)?)) {
             return Ok(false);
         }
     }
@@ -245,6 +278,25 @@ fn read_entries(conn: &Connection, no: AgentNo, from: LogSeq) -> Result<Vec<Entr
         }
     }
     Ok(entries)
+}
+
+/// Returns those of the names that do not stand in the next entries behind a cut.
+fn not_named_next(
+    conn: &Connection,
+    no: AgentNo,
+    cut: &Cut,
+    mut names: Vec<String>,
+    searched: u64,
+) -> Result<Vec<String>, Error> {
+    let mut statement = conn.prepare_cached(log::NEXT)?;
+    let mut rows = statement.query(params![no.0, cut.through, limit(searched)])?;
+    while !names.is_empty()
+        && let Some(row) = rows.next()?
+    {
+        let text = row.get_ref(1)?.as_str().unwrap_or_default();
+        names.retain(|name| !text.contains(name.as_str()));
+    }
+    Ok(names)
 }
 
 /// Lists the agents with history.

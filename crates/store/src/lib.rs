@@ -49,6 +49,7 @@ mod migrate;
 mod model_limits;
 mod note;
 mod open;
+mod output_refs;
 mod owner;
 mod page_reader;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The log table: the messages, rounds, results and failures of turns, in order.
 
 use crate::error::Error;
+use crate::output_refs;
 use crate::row::{AgentNo, all, first, json, limit, run, short_text};
 use holon_domain::Timestamp;
 use holon_domain::log::{FrameRecord, LogEntry};
@@ -39,7 +40,7 @@ pub(crate) fn append(
             text
         ],
     )?;
-    Ok(())
+    output_refs::note(conn, no, seq, entry, &text)
 }
 
 pub(crate) fn entry(

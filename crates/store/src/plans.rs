@@ -5,8 +5,8 @@ use crate::{
     agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
     delivery_targets, effects, episodes, events, generations, hints, history, host_events,
     interjections, item_trace, kept_replies, log, mark, memory_outbox, memory_rows, model_limits,
-    queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage, waits,
-    work_items, workspace_profiles, workspaces,
+    output_refs, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage,
+    waits, work_items, workspace_profiles, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -41,6 +41,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (queue::OUTCOME, None),
     (log::ONE, None),
     (log::FROM, None),
+    (log::NEXT, None),
     (log::TAKEN, Some("log_messages")),
     (item_trace::BEFORE, None),
     (blobs::ONE, None),
@@ -163,6 +164,14 @@ const HOT: &[(&str, Option<&str>)] = &[
     (history::briefs::OWN_WORDS, Some("briefs_of_agent")),
     (history::briefs::REMOVE_BRIEFS, Some("briefs_of_agent")),
     (history::events::OLDEST_EVENTS, Some("events_of_agent")),
+    (history::texts::UNUSED, Some("blob_refs_by_use")),
+    (history::texts::OWN_SIZE, Some("blob_refs_of_text")),
+    (history::texts::RELEASE, None),
+    (history::texts::REMOVE, Some("blob_refs_of_text")),
+    (history::texts::ADOPT, Some("blob_refs_by_use")),
+    (output_refs::UNNAMED, Some("output_refs_by_use")),
+    (output_refs::ONE, None),
+    (output_refs::REMOVE, None),
     (deliveries::PENDING_OF_AGENT, None),
 ];
 

@@ -233,3 +233,10 @@ pub(crate) fn outcome(
 ) -> Result<Option<BriefSeq>, Error> {
     Ok(first(conn, OUTCOME, params![no.0, seq], |row| Ok(row.get(0)?))?.flatten())
 }
+
+/// Returns true if there is a message without an outcome.
+pub(crate) fn is_open(conn: &Connection, no: AgentNo, seq: MessageSeq) -> Result<bool, Error> {
+    let found: Option<Option<BriefSeq>> =
+        first(conn, OUTCOME, params![no.0, seq], |row| Ok(row.get(0)?))?;
+    Ok(found.is_some_and(|outcome| outcome.is_none()))
+}

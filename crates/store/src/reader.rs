@@ -220,6 +220,14 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Returns true if a message is there and not settled yet. False for one that retention removed.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_open(&self, no: AgentNo, seq: MessageSeq) -> Result<bool, Error> {
+        queue::is_open(self.conn, no, seq)
+    }
+
     /// Returns the newest `limit` briefs in ascending order.
     ///
     /// # Errors

@@ -22,7 +22,9 @@ use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
-use holon_domain::storage::{DatabaseSize, HistoryHolder, HistoryPosition, HistoryStep};
+use holon_domain::storage::{
+    DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep,
+};
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::workspace::WorktreeUser;
@@ -213,10 +215,10 @@ impl Store for SqliteStore {
     async fn trim_history(
         &self,
         agent_id: &AgentId,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, WriteError> {
         let id = agent_id.clone();
-        let trim = move |tx: &mut crate::Tx<'_>| tx.trim_history(&id, before);
+        let trim = move |tx: &mut crate::Tx<'_>| tx.trim_history(&id, rule);
         self.writer.write(0, trim).await
     }
 
@@ -224,10 +226,10 @@ impl Store for SqliteStore {
         &self,
         agent_id: &AgentId,
         from: HistoryPosition,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, Error> {
         let id = agent_id.clone();
-        let plan = move |reader: &crate::Reader<'_>| reader.history_step(&id, &from, before);
+        let plan = move |reader: &crate::Reader<'_>| reader.history_step(&id, &from, rule);
         self.readers.read(plan).await
     }
 

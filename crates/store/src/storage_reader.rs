@@ -9,10 +9,10 @@ use crate::history;
 use crate::reader::Reader;
 use crate::readers::Readers;
 use crate::row::{AgentNo, all, first, limit};
+use holon_domain::AgentId;
 use holon_domain::storage::{
-    DatabaseSize, HistoryHolder, HistoryPosition, HistoryStep, HistorySums, RowSum,
+    DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, HistorySums, RowSum,
 };
-use holon_domain::{AgentId, Timestamp};
 use rusqlite::params;
 use std::collections::BTreeMap;
 
@@ -108,12 +108,12 @@ impl Reader<'_> {
         &self,
         id: &AgentId,
         from: &HistoryPosition,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, Error> {
         let Some((no, agent)) = agents::read_unless_aside(self.conn(), id)? else {
             return Ok(None);
         };
-        let plan = history::plan(self.conn(), no, &agent, from, before)?;
+        let plan = history::plan(self.conn(), no, &agent, from, rule)?;
         Ok(plan.map(|plan| plan.step))
     }
 

@@ -25,7 +25,9 @@ use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkspaceProfile;
-use holon_domain::storage::{DatabaseSize, HistoryHolder, HistoryPosition, HistoryStep};
+use holon_domain::storage::{
+    DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep,
+};
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::workspace::WorktreeUser;
@@ -145,12 +147,12 @@ pub trait Store: MemoryReads {
     /// `budget_bytes`. Returns the number of removed events.
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError>;
 
-    /// Removes the next part of an agent's oldest turns that are older than `before`, in one commit. `None` if nothing is
+    /// Removes the next part of an agent's oldest turns by a rule, in one commit. `None` if nothing is
     /// left to remove.
     async fn trim_history(
         &self,
         agent_id: &AgentId,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, WriteError>;
 
     /// Returns the next step of such a removal behind a position without doing it.
@@ -158,7 +160,7 @@ pub trait Store: MemoryReads {
         &self,
         agent_id: &AgentId,
         from: HistoryPosition,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, Error>;
 
     /// Lists the agents with history, in no order.
@@ -374,18 +376,18 @@ impl Store for Inline {
     async fn trim_history(
         &self,
         agent_id: &AgentId,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, WriteError> {
-        self.db().write(|tx| tx.trim_history(agent_id, before))
+        self.db().write(|tx| tx.trim_history(agent_id, rule))
     }
 
     async fn history_step(
         &self,
         agent_id: &AgentId,
         from: HistoryPosition,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, Error> {
-        self.read(|reader| reader.history_step(agent_id, &from, before))
+        self.read(|reader| reader.history_step(agent_id, &from, rule))
     }
 
     async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error> {

@@ -21,7 +21,7 @@ use holon_domain::decision::{Decision, Fact};
 use holon_domain::feed::FeedNotice;
 use holon_domain::memory::WorkspaceProfile;
 use holon_domain::queue::{MessageSeq, QueueEntry};
-use holon_domain::storage::{HistoryPosition, HistoryStep};
+use holon_domain::storage::{HistoryPosition, HistoryRule, HistoryStep};
 use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
 
@@ -226,7 +226,7 @@ impl<'a> Tx<'a> {
                 episodes::archive(conn, no, episode)?;
                 memory_outbox::add(conn, no, &MemorySource::Episode(episode.seq))
             }
-            Fact::BlobKept { hash, body } => blobs::keep(conn, no, hash, body),
+            Fact::BlobKept { hash, body, entry } => blobs::keep(conn, no, hash, body, *entry),
         }
     }
 
@@ -269,7 +269,7 @@ impl<'a> Tx<'a> {
         Ok(removed)
     }
 
-    /// Removes the next part of an agent's oldest turns that are older than `before`, with everything that only they
+    /// Removes the next part of an agent's oldest turns by a rule, with everything that only they
     /// need. The caller repeats it in further commits until `None`.
     ///
     /// # Errors
@@ -277,13 +277,13 @@ impl<'a> Tx<'a> {
     pub fn trim_history(
         &mut self,
         id: &AgentId,
-        before: Timestamp,
+        rule: HistoryRule,
     ) -> Result<Option<HistoryStep>, Error> {
         let Some((no, agent)) = agents::read_unless_aside(self.conn, id)? else {
             return Ok(None);
         };
         let from = HistoryPosition::default();
-        let Some(plan) = history::plan(self.conn, no, &agent, &from, before)? else {
+        let Some(plan) = history::plan(self.conn, no, &agent, &from, rule)? else {
             return Ok(None);
         };
         history::apply(self.conn, no, &plan)?;

@@ -7,8 +7,9 @@ use holon_domain::limits::RECHECKS_PER_TICK;
 use holon_domain::work_item::{
     STALLED_AFTER, WorkItemCursor, WorkItemRecord, WorkItemSchedulingState,
 };
-use holon_domain::{Timestamp, WorkItemId};
+use holon_domain::{MessageId, Timestamp, WorkItemId};
 use rusqlite::{Connection, Row, params};
+use serde::Deserialize;
 
 pub(crate) const WRITE: &str = "INSERT INTO work_items \
      (agent_no, work_item_id, class, changed, idle, wake_count, recheck_at, record) \
@@ -193,6 +194,33 @@ pub(crate) fn behind(
     }
     found.sort_by_key(|(cursor, _)| std::cmp::Reverse(*cursor));
     found.truncate(count);
+    Ok(found)
+}
+
+/// The part of an item that names the message which asked for it.
+#[derive(Deserialize)]
+struct Origin {
+    provenance: OriginMessage,
+}
+
+#[derive(Deserialize)]
+struct OriginMessage {
+    #[serde(default)]
+    message_id: Option<MessageId>,
+}
+
+/// Lists the messages that asked for open items.
+pub(crate) fn messages_of_open(conn: &Connection, no: AgentNo) -> Result<Vec<MessageId>, Error> {
+    let mut found = Vec::new();
+    for class in classes(WorkItemFilter::Open).into_iter().flatten() {
+        let values = params![no.0, limit(i64::MAX), i64::MAX, i64::MAX, class];
+        let of_class = all(conn, LIST_CLASS, values, |row| {
+            let id: String = row.get(0)?;
+            let origin: Origin = json(row, 1, "work_items", &id)?;
+            Ok(origin.provenance.message_id)
+        })?;
+        found.extend(of_class.into_iter().flatten());
+    }
     Ok(found)
 }
 

@@ -51,12 +51,12 @@ fn agent(agent: &AgentStorage) -> String {
     )
 }
 
-/// Says what was removed, or would be, and of which agents nothing can be.
+/// Says what was removed, or would be, and which rows cannot be read.
 pub(crate) fn removed(answer: &PruneResponse) -> String {
     let mut lines = vec![sum(answer)];
     lines.extend(answer.failures.iter().map(|failure| {
         format!(
-            "not of {}: {}; see: holon doctor",
+            "{}: {}; see: holon doctor",
             failure.agent_id, failure.reason
         )
     }));

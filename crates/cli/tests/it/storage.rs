@@ -1,23 +1,22 @@
 //! `holon storage` in the real program: what is stored, what a removal would do, and that it does it.
 
 use crate::support::{hello, world};
-use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::prompt_plan::first_turn_shown;
 
-/// Turns beside the ones that always stay.
-const SPARE: usize = 3;
+/// Turns of the agent: fewer than stay when only the size of the store counts.
+const TURNS: u64 = 40;
 
 #[test]
 fn a_dry_run_says_what_a_removal_does_and_the_agent_goes_on() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let turns = HISTORY_MESSAGES_KEPT + SPARE;
-    for turn in 1..=turns {
+    for turn in 1..=TURNS {
         let asked = world.run(&["run", &format!("question {turn}"), "--agent", "main"]);
         assert_eq!(asked.code, Some(0), "{asked:?}");
     }
     let report = || world.run(&["storage", "report", "--json"]).json();
     let before = report();
-    assert_eq!(before["history"]["messages"]["rows"], turns, "{before}");
+    assert_eq!(before["history"]["messages"]["rows"], TURNS, "{before}");
     assert_eq!(before["agents"][0]["agent_id"], "main", "{before}");
     assert_eq!(before["budget_bytes"], 4_u64 << 30, "{before}");
     let shown = world.run(&["storage", "report"]);
@@ -35,14 +34,15 @@ fn a_dry_run_says_what_a_removal_does_and_the_agent_goes_on() {
         done.json()
     };
     let planned = prune(&["--dry-run"]);
-    assert_eq!(planned["removed"]["turns"], SPARE, "{planned}");
+    let gone = first_turn_shown(TURNS + 1) - 1;
+    assert_eq!(planned["removed"]["turns"], gone, "{planned}");
     assert_eq!(report()["history"], before["history"], "nothing is gone");
     let done = prune(&[]);
     assert_eq!(done["removed"], planned["removed"]);
     assert_eq!(done["dry_run"], false);
     let after = report();
-    assert_eq!(after["history"]["messages"]["rows"], HISTORY_MESSAGES_KEPT);
-    assert_eq!(after["history"]["briefs"]["rows"], turns, "{after}");
+    assert_eq!(after["history"]["messages"]["rows"], TURNS - gone);
+    assert_eq!(after["history"]["briefs"]["rows"], TURNS, "{after}");
 
     let refused = world.run(&["transcript", "--after", "1", "--json"]);
     assert!(refused.stderr.contains("cursor_too_old"), "{refused:?}");

@@ -215,10 +215,12 @@ fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
     if turn.rounds != 1 {
         return;
     }
+    let entry = draft.agent.counters.log + 1;
     for (hash, body) in &answer.kept {
         draft.fact(Fact::BlobKept {
             hash: hash.clone(),
             body: body.clone(),
+            entry,
         });
     }
     draft.log(turn.turn_index, LogEntry::Frame(answer.frame.clone()));

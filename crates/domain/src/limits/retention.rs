@@ -14,7 +14,8 @@ pub const STORE_BUDGET_BYTES: u64 = 4 << 30;
 pub const HISTORY_DAYS: u64 = 0;
 /// Most days that a setting or a request may name.
 pub const HISTORY_DAYS_MAX: u64 = 36_500;
-/// Newest messages of each agent whose turns retention never removes. More than a prompt and a work item show.
+/// Newest messages of each agent whose turns stay when the store needs space. More than a prompt and a work item show. By
+/// age only the turns stay that the next prompt shows.
 pub const HISTORY_MESSAGES_KEPT: usize = 128;
 /// Newest briefs of each agent that retention never removes.
 pub const BRIEFS_KEPT_PER_AGENT: u64 = 1_000;

@@ -2,8 +2,9 @@
 
 use super::ControlHandle;
 use crate::error::Error;
+use holon_domain::decision::BriefSeq;
 use holon_domain::limits::PRUNE_STEPS_PER_REQUEST;
-use holon_domain::storage::{HistoryHolder, HistoryPosition, RemovedHistory};
+use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryRule, RemovedHistory};
 use holon_domain::{AgentId, Timestamp};
 
 /// What an operator asks to remove.
@@ -21,10 +22,24 @@ pub struct PruneOrder {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PruneReport {
     pub removed: RemovedHistory,
-    /// Agents whose rows cannot be read, each with the reason.
+    /// Rows that cannot be read, each with its agent. Most faults keep the agent's history as it is; briefs are passed
+    /// over.
     pub failures: Vec<(AgentId, String)>,
     /// Agent to go on with. Absent if all are done.
     pub next: Option<AgentId>,
+}
+
+impl PruneReport {
+    /// Names briefs that were passed over. Two steps may have found the same one.
+    fn pass_over(&mut self, agent_id: &AgentId, briefs: &[BriefSeq]) {
+        for seq in briefs {
+            let reason = format!("briefs {seq}: cannot be read, and was passed over");
+            let failure = (agent_id.clone(), reason);
+            if !self.failures.contains(&failure) {
+                self.failures.push(failure);
+            }
+        }
+    }
 }
 
 impl ControlHandle {
@@ -37,9 +52,10 @@ impl ControlHandle {
     pub async fn prune(&self, order: PruneOrder) -> Result<PruneReport, Error> {
         let mut holders = self.shell.store.history_holders().await?;
         holders.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
+        let rule = HistoryRule::OlderThan(order.before);
         let begin = order.next.as_deref().unwrap_or_default();
         let is_due = |holder: &HistoryHolder| {
-            holder.agent_id.as_str() >= begin && holder.oldest_at < order.before
+            holder.agent_id.as_str() >= begin && rule.takes(holder.oldest_at)
         };
         let (mut report, mut steps) = (PruneReport::default(), 0);
         for holder in holders.into_iter().filter(is_due) {
@@ -48,16 +64,16 @@ impl ControlHandle {
                 break;
             }
             let done = match order.preview {
-                true => self.preview_agent(&holder, order.before, &mut report).await,
+                true => self.preview_agent(&holder, rule, &mut report).await,
                 false => {
                     let left = PRUNE_STEPS_PER_REQUEST - steps;
-                    self.prune_agent(&holder, order.before, left, &mut report)
-                        .await
+                    self.prune_agent(&holder, rule, left, &mut report).await
                 }
             };
             match done {
                 Ok(taken) => steps += taken,
                 Err(Error::AgentAside { agent_id, reason }) => {
+                    let reason = format!("its history stays: {reason}");
                     report.failures.push((agent_id, reason));
                 }
                 Err(error) => return Err(error),
@@ -70,14 +86,17 @@ impl ControlHandle {
     async fn prune_agent(
         &self,
         holder: &HistoryHolder,
-        before: Timestamp,
+        rule: HistoryRule,
         left: u32,
         report: &mut PruneReport,
     ) -> Result<u32, Error> {
         let (id, home) = (&holder.agent_id, &holder.agent_home);
         for taken in 0..left {
-            match self.shell.try_history_step(id, home, before).await? {
-                Some((removed, _)) => report.removed += removed,
+            match self.shell.try_history_step(id, home, rule).await? {
+                Some(step) => {
+                    report.removed += step.removed;
+                    report.pass_over(id, &step.unreadable_briefs);
+                }
                 None => return Ok(taken),
             }
         }
@@ -89,14 +108,14 @@ impl ControlHandle {
     async fn preview_agent(
         &self,
         holder: &HistoryHolder,
-        before: Timestamp,
+        rule: HistoryRule,
         report: &mut PruneReport,
     ) -> Result<u32, Error> {
         let (mut position, mut steps) = (HistoryPosition::default(), 0);
         loop {
             let (id, from) = (holder.agent_id.clone(), position);
             let plan = self.readers.read(move |reader| {
-                let step = reader.history_step(&id, &from, before)?;
+                let step = reader.history_step(&id, &from, rule)?;
                 Ok((step, from))
             });
             let plan = plan.await;
@@ -118,6 +137,7 @@ impl ControlHandle {
                 ..step.removed
             };
             report.removed += removed;
+            report.pass_over(&holder.agent_id, &step.unreadable_briefs);
             position = from;
             position.pass(&step);
             steps += 1;

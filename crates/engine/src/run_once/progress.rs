@@ -24,6 +24,8 @@ pub(super) struct WaitTerms {
 pub(super) enum RunProgress {
     /// The message is not settled yet. Holds the lengths of the queue.
     Open(QueueView),
+    /// Retention has removed the message or the brief that settled it.
+    Removed,
     /// The message is settled, but the run waits for tasks.
     Continues,
     /// The run has finished. Holds the log since its begin.

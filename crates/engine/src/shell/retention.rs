@@ -6,7 +6,9 @@
 
 use super::{Shell, engine_error};
 use crate::error::Error;
-use holon_domain::storage::{HistoryHolder, HistoryPosition, RemovedHistory};
+use holon_domain::command::OutputSize;
+use holon_domain::decision::BriefSeq;
+use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryRule, RemovedHistory};
 use holon_domain::{AgentId, Timestamp};
 use holon_store::WriteError;
 use std::cmp::Reverse;
@@ -17,8 +19,8 @@ use std::time::Duration;
 const RETENTION_PAUSE_MS: u64 = 60_000;
 /// Part of the budget that a run frees below it, so that the next messages do not need another run.
 const FREED_PART: u64 = 16;
-/// Time before which everything goes that may go.
-const NO_LIMIT: Timestamp = Timestamp::from_millis(i64::MAX);
+/// Time after which a store from which nothing more could go is looked at again, even if its size is the same.
+const EXHAUSTED_PAUSE: Duration = Duration::from_hours(1);
 
 /// How the database stands to its budget after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +31,38 @@ enum Fit {
     Exhausted,
 }
 
+/// A store above its budget from which nothing more could go. It is searched again when something has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Exhaustion {
+    used_bytes: u64,
+    at: Duration,
+}
+
+impl Exhaustion {
+    /// Returns true if another search may find something.
+    fn is_over(self, used_bytes: u64, now: Duration) -> bool {
+        used_bytes != self.used_bytes || now.saturating_sub(self.at) >= EXHAUSTED_PAUSE
+    }
+}
+
+/// One step of a removal that was done.
+pub(crate) struct DoneStep {
+    pub(crate) removed: RemovedHistory,
+    /// Time of the oldest entry that is left.
+    oldest_left: Option<Timestamp>,
+    pub(crate) unreadable_briefs: Vec<BriefSeq>,
+}
+
 /// An agent in the order of its oldest entry.
 type HolderByAge = Reverse<(Timestamp, AgentId, String)>;
 
 impl Shell {
     /// Keeps the store within its budgets while the host runs.
     pub(crate) async fn run_retention_loop(self) {
-        let mut warned = false;
+        let (mut warned, mut exhausted) = (false, None);
         while !self.draining.is_cancelled() {
             self.trim_events().await;
-            match self.trim_history().await {
+            match self.trim_history(&mut exhausted).await {
                 Ok(Fit::Exhausted) if !warned => {
                     warned = true;
                     tracing::warn!(
@@ -76,22 +100,30 @@ impl Shell {
     }
 
     /// Removes history by age, then by the size of the database.
-    async fn trim_history(&self) -> Result<Fit, Error> {
+    async fn trim_history(&self, exhausted: &mut Option<Exhaustion>) -> Result<Fit, Error> {
         let terms = self.conduct.history;
         let (mut removed, mut fit) = (RemovedHistory::default(), Fit::Within);
         if terms.days > 0 {
             let before = self.ports.clock.now().minus_days(terms.days);
+            let rule = HistoryRule::OlderThan(before);
             for holder in self.store.history_holders().await? {
-                if holder.oldest_at < before {
-                    removed += self.trim_agent(&holder, before).await;
+                if rule.takes(holder.oldest_at) {
+                    removed += self.trim_agent(&holder, rule).await;
                 }
             }
         }
-        if self.used_bytes().await? > terms.budget_bytes {
-            let target = terms.budget_bytes - terms.budget_bytes / FREED_PART;
-            let (freed, reached) = self.trim_until(target).await?;
-            removed += freed;
-            fit = reached;
+        let used_bytes = self.used_bytes().await?;
+        if used_bytes > terms.budget_bytes {
+            let at = self.ports.clock.elapsed();
+            fit = Fit::Exhausted;
+            if exhausted.is_none_or(|before| before.is_over(used_bytes, at)) {
+                let target = terms.budget_bytes - terms.budget_bytes / FREED_PART;
+                let (freed, reached) = self.trim_until(target).await?;
+                removed += freed;
+                fit = reached;
+                let used_bytes = self.used_bytes().await?;
+                *exhausted = (fit == Fit::Exhausted).then_some(Exhaustion { used_bytes, at });
+            }
         }
         if !removed.is_empty() {
             tracing::info!(
@@ -107,15 +139,15 @@ impl Shell {
         Ok(self.store.database_size().await?.used_bytes())
     }
 
-    /// Removes everything of one agent that is older than `before` and may go.
-    async fn trim_agent(&self, holder: &HistoryHolder, before: Timestamp) -> RemovedHistory {
+    /// Removes everything of one agent that goes by a rule.
+    async fn trim_agent(&self, holder: &HistoryHolder, rule: HistoryRule) -> RemovedHistory {
         let mut removed = RemovedHistory::default();
         while !self.draining.is_cancelled()
-            && let Some((step, _)) = self
-                .remove_history_step(&holder.agent_id, &holder.agent_home, before)
+            && let Some(step) = self
+                .remove_history_step(&holder.agent_id, &holder.agent_home, rule)
                 .await
         {
-            removed += step;
+            removed += step.removed;
         }
         removed
     }
@@ -131,28 +163,37 @@ impl Shell {
             let Some(Reverse((_, agent_id, home))) = oldest.pop() else {
                 return Ok((removed, Fit::Exhausted));
             };
-            if let Some((step, left)) = self.remove_history_step(&agent_id, &home, NO_LIMIT).await {
-                removed += step;
+            let rule = HistoryRule::NEEDS_SPACE;
+            if let Some(step) = self.remove_history_step(&agent_id, &home, rule).await {
+                removed += step.removed;
+                let left = step.oldest_left;
                 oldest.extend(left.map(|at| Reverse((at, agent_id, home))));
             }
         }
         Ok((removed, Fit::Within))
     }
 
-    /// Removes the next part of an agent's oldest turns. Returns what went and the time of the oldest entry that is left;
-    /// `None` if nothing may go, or if it cannot be removed now.
+    /// Removes the next part of an agent's oldest turns. `None` if nothing may go, or if it cannot be removed now.
     async fn remove_history_step(
         &self,
         agent_id: &AgentId,
         agent_home: &str,
-        before: Timestamp,
-    ) -> Option<(RemovedHistory, Option<Timestamp>)> {
-        let step = self.try_history_step(agent_id, agent_home, before).await;
-        step.unwrap_or_else(|error| {
-            // A row that cannot be read must not keep the history of the other agents.
-            tracing::warn!(%agent_id, %error, "old history of an agent could not be removed");
-            None
-        })
+        rule: HistoryRule,
+    ) -> Option<DoneStep> {
+        match self.try_history_step(agent_id, agent_home, rule).await {
+            Ok(step) => {
+                let unreadable = step.iter().flat_map(|step| &step.unreadable_briefs);
+                for brief in unreadable {
+                    tracing::warn!(%agent_id, brief, "retention passed over a brief that cannot be read");
+                }
+                step
+            }
+            Err(error) => {
+                // A row that cannot be read must not keep the history of the other agents.
+                tracing::warn!(%agent_id, %error, "old history of an agent could not be removed");
+                None
+            }
+        }
     }
 
     /// The same, with the reason if it cannot be removed.
@@ -160,33 +201,69 @@ impl Shell {
         &self,
         agent_id: &AgentId,
         agent_home: &str,
-        before: Timestamp,
-    ) -> Result<Option<(RemovedHistory, Option<Timestamp>)>, Error> {
+        rule: HistoryRule,
+    ) -> Result<Option<DoneStep>, Error> {
         let start = HistoryPosition::default();
-        let plan = self.store.history_step(agent_id, start, before).await;
+        let plan = self.store.history_step(agent_id, start, rule).await;
         let Some(plan) = plan.map_err(|error| Error::of_agent(agent_id, error))? else {
             return Ok(None);
         };
-        let files = match plan.outputs.is_empty() {
-            true => Default::default(),
-            false => {
-                let command = &self.ports.command;
-                command.remove_output(agent_home, &plan.outputs).await
-            }
-        };
-        let trimmed = self.store.trim_history(agent_id, before).await;
+        let files = self.remove_outputs(agent_home, &plan.outputs).await;
+        let trimmed = self.store.trim_history(agent_id, rule).await;
         let trimmed = trimmed.map_err(|error| match error {
             WriteError::Store(error) => Error::of_agent(agent_id, error),
             other => engine_error(other),
         });
-        let Some(step) = trimmed? else {
+        let Some(mut step) = trimmed? else {
             return Ok(None);
         };
+        // The last row that named a file may have gone since the plan.
+        step.outputs.retain(|name| !plan.outputs.contains(name));
+        let late = self.remove_outputs(agent_home, &step.outputs).await;
         let removed = RemovedHistory {
-            files: files.files,
-            file_bytes: files.bytes,
+            files: files.files + late.files,
+            file_bytes: files.bytes + late.bytes,
             ..step.removed
         };
-        Ok(Some((removed, step.oldest_left)))
+        Ok(Some(DoneStep {
+            removed,
+            oldest_left: step.oldest_left,
+            unreadable_briefs: step.unreadable_briefs,
+        }))
+    }
+
+    async fn remove_outputs(&self, agent_home: &str, names: &[String]) -> OutputSize {
+        match names.is_empty() {
+            true => OutputSize::default(),
+            false => self.ports.command.remove_output(agent_home, names).await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exhausted_store_is_searched_again_when_it_changes_or_after_an_hour() {
+        let found = Exhaustion {
+            used_bytes: 1_000,
+            at: Duration::from_mins(7),
+        };
+        for (used_bytes, minutes, is_over) in [
+            (1_000, 7, false),
+            (1_000, 8, false),
+            (1_000, 66, false),
+            (1_000, 67, true),
+            (1_001, 8, true),
+            (999, 8, true),
+        ] {
+            let now = Duration::from_mins(minutes);
+            assert_eq!(
+                found.is_over(used_bytes, now),
+                is_over,
+                "{used_bytes} {minutes}"
+            );
+        }
     }
 }

@@ -1,15 +1,25 @@
 //! Retention of history in the background: the oldest turns go, and the agent goes on.
 
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
+use crate::keys::key;
+use crate::runs::request;
 use holon_domain::feed::SeqQuery;
 use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::transcript::TranscriptEntry;
+use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
 use holon_testkit::ports::says;
+use std::time::Duration;
 
 /// Turns beside the ones that always stay.
 const SPARE: usize = 6;
 const DAY_MS: u64 = 86_400_000;
+
+/// The first turn that the next prompt shows after `talk`.
+fn oldest_shown() -> u64 {
+    first_turn_shown((HISTORY_MESSAGES_KEPT + SPARE) as u64 + 1)
+}
 
 async fn start(house: &House, history: HistoryTerms) -> Host {
     let conduct = Conduct {
@@ -24,7 +34,11 @@ async fn start(house: &House, history: HistoryTerms) -> Host {
 /// Creates an agent, and gives it more turns than always stay.
 async fn talk(house: &House, host: &Host, name: &str) {
     create(host, name).await;
-    for turn in 1..=HISTORY_MESSAGES_KEPT + SPARE {
+    exchange(house, host, name, HISTORY_MESSAGES_KEPT + SPARE).await;
+}
+
+async fn exchange(house: &House, host: &Host, name: &str, turns: usize) {
+    for turn in 1..=turns {
         prompt(host, name, &format!("question {turn}")).await;
         let call = house.model.next().await;
         call.answer(says(&format!("answer {turn}")));
@@ -127,7 +141,8 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
         next: None,
     };
     let planned = host.control().prune(order(true)).await.expect("a preview");
-    assert_eq!(planned.removed.turns, SPARE as u64);
+    let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown());
+    assert_eq!(planned.removed.turns, oldest_kept - 1);
     assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
     let done = host.control().prune(order(false)).await.expect("a removal");
     assert_eq!(done, planned);
@@ -135,7 +150,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     assert!(again.removed.is_empty());
     let sizes = host.reads().storage().await.expect("sizes");
     assert_eq!(sizes.agents.len(), 1);
-    assert_eq!(sizes.history.messages.rows, HISTORY_MESSAGES_KEPT as u64);
+    assert_eq!(sizes.history.messages.rows, turns as u64 + 1 - oldest_kept);
 }
 
 #[tokio::test]
@@ -160,10 +175,7 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
     let host = start(&house, HistoryTerms::default()).await;
     talk(&house, &host, "damaged").await;
     house.clock.advance(DAY_MS);
-    house.damage(
-        "UPDATE briefs SET row = 'x' WHERE seq = 1 AND agent_no = \
-         (SELECT agent_no FROM agents WHERE agent_id = 'damaged')",
-    );
+    house.damage("UPDATE agents SET record = 'x' WHERE agent_id = 'damaged'");
     for preview in [true, false] {
         let order = PruneOrder {
             before: host.control().now(),
@@ -171,10 +183,99 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
             next: None,
         };
         let report = host.control().prune(order).await.expect("a report");
-        assert_eq!(report.removed.turns, SPARE as u64, "{report:?}");
+        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
         let failed: Vec<&str> = report.failures.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(failed, ["damaged"], "{report:?}");
         assert_eq!(report.next, None);
     }
     assert!(first_entry(&host).await.turn_index > SPARE as u64);
+}
+
+#[tokio::test]
+async fn a_brief_that_cannot_be_read_keeps_nothing_of_its_agent() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    house.clock.advance(DAY_MS);
+    house.damage("UPDATE briefs SET row = 'x' WHERE seq = 3");
+    for preview in [true, false] {
+        let order = PruneOrder {
+            before: host.control().now(),
+            preview,
+            next: None,
+        };
+        let report = host.control().prune(order).await.expect("a report");
+        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
+        let reason = "briefs 3: cannot be read, and was passed over".to_owned();
+        assert_eq!(report.failures, [(agent("main"), reason)]);
+    }
+    assert_eq!(first_entry(&host).await.turn_index, oldest_shown());
+}
+
+#[tokio::test]
+async fn an_agent_with_little_history_loses_what_is_too_old() {
+    let house = House::new();
+    let conduct = Conduct {
+        history: HistoryTerms {
+            budget_bytes: u64::MAX,
+            days: 30,
+        },
+        ..Conduct::default()
+    };
+    let host = house.start_as(conduct).await;
+    create(&host, "main").await;
+    exchange(&house, &host, "main", 40).await;
+    house.clock.advance(31 * DAY_MS);
+    while first_entry(&host).await.turn_index < first_turn_shown(41) {}
+    prompt(&host, "main", "and now?").await;
+    let call = house.model.next().await;
+    let shown = format!("{:?}", call.request);
+    let shows = |turn: u64| shown.contains(&format!("question {turn}\\n"));
+    let oldest = first_turn_shown(41);
+    assert_eq!(
+        (shows(oldest - 1), shows(oldest), shows(40)),
+        (false, true, true)
+    );
+    call.answer(says("all is well"));
+    at_rest(&host, "main").await;
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_repeated_run_whose_answer_was_removed_is_refused() {
+    for loss in [None, Some("DELETE FROM briefs WHERE seq = 1")] {
+        let house = House::new();
+        let host = house.start().await;
+        create(&host, "main").await;
+        let request = || RunRequest {
+            agent_id: Some(agent("main")),
+            ..request("add")
+        };
+        let control = host.control().for_request(key("k", "a"));
+        let (first, ()) = tokio::join!(control.run_once(request()), async {
+            house.model.next().await.answer(says("four"));
+        });
+        assert_eq!(first.expect("an outcome").final_text, "four");
+        match loss {
+            Some(sql) => house.damage(sql),
+            None => {
+                exchange(&house, &host, "main", 40).await;
+                house.clock.advance(1);
+                let order = PruneOrder {
+                    before: host.control().now(),
+                    preview: false,
+                    next: None,
+                };
+                let report = host.control().prune(order).await.expect("a report");
+                assert!(report.removed.messages > 0);
+            }
+        }
+        let control = host.control().for_request(key("k", "a"));
+        let guard = Duration::from_secs(20);
+        let repeated = tokio::time::timeout(guard, control.run_once(request())).await;
+        let refused = repeated.expect("does not wait").expect_err("is gone");
+        let agent_id = agent("main");
+        assert_eq!(refused, Error::OutcomeRemoved { agent_id });
+        assert_eq!(refused.code(), "outcome_removed");
+        assert!(house.model.is_quiet().await, "it does not run again");
+    }
 }

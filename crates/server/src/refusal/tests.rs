@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 75] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 76] = [
     (
         "agent_stopped",
         409,
@@ -329,6 +329,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 75] = [
         409,
         None,
         Some("look at what it has done, and send the request with a new key to run it once more"),
+    ),
+    (
+        "outcome_removed",
+        410,
+        None,
+        Some("use a new key to run it once more"),
     ),
     (
         "cursor_too_old",

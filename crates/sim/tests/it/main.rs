@@ -62,6 +62,8 @@ const WANTED: &[&str] = &[
     "sent:refused:stopped",
     "sent:to_itself",
     "trimmed",
+    "history_trimmed",
+    "text_trimmed",
     "aside:receiver",
     "taken_back",
     "unreadable:agents",

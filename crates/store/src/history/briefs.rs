@@ -3,7 +3,7 @@
 use super::Cut;
 use crate::error::Error;
 use crate::memory_outbox::{self, MemorySource};
-use crate::row::{AgentNo, first, json, run, short_text};
+use crate::row::{AgentNo, json, run, short_text};
 use crate::{briefs, deliveries};
 use holon_domain::BriefId;
 use holon_domain::agent::AgentRecord;
@@ -11,6 +11,7 @@ use holon_domain::brief::{BriefRow, BriefText};
 use holon_domain::decision::BriefSeq;
 use holon_domain::limits::BRIEFS_KEPT_PER_AGENT;
 use rusqlite::{Connection, params};
+use std::collections::BTreeSet;
 
 /// The briefs from a position on.
 pub(crate) const BORROWED: &str =
@@ -20,18 +21,21 @@ pub(crate) const REMOVE_BRIEFS: &str = "DELETE FROM briefs WHERE agent_no = ?1 A
 
 /// A brief that goes.
 pub(super) struct GoneBrief {
-    id: BriefId,
+    /// Absent if the row cannot be read.
+    id: Option<BriefId>,
     pub(super) bytes: u64,
 }
 
 /// What becomes of the briefs of the turns that go.
 #[derive(Default)]
 pub(super) struct BriefPlan {
-    /// Briefs whose words stand in an entry that goes.
+    /// Briefs whose words stand in an entry that goes, with the words in place.
     borrowing: Vec<(BriefSeq, BriefRow)>,
     pub(super) removed: Vec<GoneBrief>,
     /// Last brief that goes; 0 if none does.
     pub(super) through: BriefSeq,
+    /// Briefs that cannot be read, or whose words cannot.
+    pub(super) unreadable: BTreeSet<BriefSeq>,
 }
 
 /// Plans what becomes of the briefs behind a position whose turns go.
@@ -55,44 +59,62 @@ pub(super) fn plan(
     let begin = first_of_turn(conn, no, oldest..newest.saturating_add(1), first_turn)?;
     let most = cut.entries.len();
     each(conn, no, oldest, |seq, row, bytes| {
-        let goes = seq <= last_gone && row.turn_index <= cut.last_turn;
-        if goes && plan.removed.len() < most {
-            plan.removed.push(GoneBrief { id: row.id, bytes });
-            plan.through = seq;
-            return true;
+        // One that cannot be read goes with those before it.
+        let is_of_gone_turn = |row: &BriefRow| row.turn_index <= cut.last_turn;
+        let goes = seq <= last_gone && row.as_ref().is_none_or(is_of_gone_turn);
+        if !goes || plan.removed.len() >= most {
+            return Ok(false);
         }
-        false
+        if row.is_none() {
+            plan.unreadable.insert(seq);
+        }
+        let id = row.map(|row| row.id);
+        plan.removed.push(GoneBrief { id, bytes });
+        plan.through = seq;
+        Ok(true)
     })?;
     each(conn, no, begin.max(plan.through + 1), |seq, row, _| {
+        let Some(row) = row else {
+            plan.unreadable.insert(seq);
+            return Ok(true);
+        };
         let goes_on = row.turn_index <= cut.last_turn;
         if goes_on && matches!(row.text, BriefText::Round(_)) {
-            plan.borrowing.push((seq, row));
+            match briefs::words_of(conn, no, row.text) {
+                Ok(words) => {
+                    let text = BriefText::Words(words);
+                    plan.borrowing.push((seq, BriefRow { text, ..row }));
+                }
+                Err(Error::Row { .. }) => drop(plan.unreadable.insert(seq)),
+                Err(error) => return Err(error),
+            }
         }
-        goes_on
+        Ok(goes_on)
     })?;
     Ok(plan)
 }
 
-/// Calls a function with the briefs from a position on until it returns false.
+/// Calls a function with the briefs from a position on until it returns false. A brief that cannot be read is `None`.
 fn each(
     conn: &Connection,
     no: AgentNo,
     from: BriefSeq,
-    mut look: impl FnMut(BriefSeq, BriefRow, u64) -> bool,
+    mut look: impl FnMut(BriefSeq, Option<BriefRow>, u64) -> Result<bool, Error>,
 ) -> Result<(), Error> {
     let mut statement = conn.prepare_cached(BORROWED)?;
     let mut rows = statement.query(params![no.0, from])?;
     while let Some(row) = rows.next()? {
         let seq: BriefSeq = row.get(0)?;
         let bytes = row.get_ref(1)?.as_str().map_or(0, str::len) as u64;
-        if !look(seq, json(row, 1, "briefs", seq)?, bytes) {
+        if !look(seq, json(row, 1, "briefs", seq).ok(), bytes)? {
             break;
         }
     }
     Ok(())
 }
 
-/// Finds the first brief of a turn or of a later one. Briefs are written by open turns, so their turns never decrease.
+/// Finds the first brief of a turn or of a later one. Briefs are written by open turns, so their turns never decrease. One
+/// that cannot be read counts as of the turn of the next one that can.
 fn first_of_turn(
     conn: &Connection,
     no: AgentNo,
@@ -102,13 +124,14 @@ fn first_of_turn(
     let (mut low, mut high) = (among.start, among.end);
     while low < high {
         let middle = low + (high - low) / 2;
-        let turn = first(conn, briefs::ONE, params![no.0, middle], |row| {
-            Ok(json::<BriefRow>(row, 0, "briefs", middle)?.turn_index)
+        let mut readable = None;
+        each(conn, no, middle, |seq, row, _| {
+            readable = row.map(|row| (seq, row.turn_index));
+            Ok(readable.is_none())
         })?;
-        if turn.is_none_or(|turn| turn < turn_index) {
-            low = middle + 1;
-        } else {
-            high = middle;
+        match readable {
+            Some((seq, turn)) if turn < turn_index => low = seq + 1,
+            Some(_) | None => high = middle,
         }
     }
     Ok(low)
@@ -117,15 +140,10 @@ fn first_of_turn(
 /// Copies the borrowed words and removes the oldest briefs.
 pub(super) fn apply(conn: &Connection, no: AgentNo, plan: &BriefPlan) -> Result<(), Error> {
     for (seq, row) in &plan.borrowing {
-        let words = briefs::words_of(conn, no, row.text.clone())?;
-        let row = BriefRow {
-            text: BriefText::Words(words),
-            ..row.clone()
-        };
-        run(conn, OWN_WORDS, params![no.0, seq, short_text(&row)?])?;
+        run(conn, OWN_WORDS, params![no.0, seq, short_text(row)?])?;
     }
-    for brief in &plan.removed {
-        memory_outbox::add(conn, no, &MemorySource::RemovedBrief(brief.id.clone()))?;
+    for id in plan.removed.iter().filter_map(|brief| brief.id.clone()) {
+        memory_outbox::add(conn, no, &MemorySource::RemovedBrief(id))?;
     }
     if !plan.removed.is_empty() {
         run(conn, REMOVE_BRIEFS, params![no.0, plan.through])?;

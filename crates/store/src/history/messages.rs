@@ -7,7 +7,6 @@ use crate::row::{AgentNo, all, first, json, limit};
 use crate::{log, tasks, work_items};
 use holon_domain::MessageId;
 use holon_domain::agent::AgentRecord;
-use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::HISTORY_MESSAGES_KEPT;
 use holon_domain::log::LogEntry;
 use holon_domain::queue::{MessageSeq, QueueStatus};
@@ -25,9 +24,10 @@ pub(crate) const OLDEST_MESSAGES: &str =
     "SELECT seq FROM messages WHERE agent_no = ?1 AND seq <= ?2 ORDER BY seq";
 pub(crate) const REMOVE_MESSAGE: &str = "DELETE FROM messages WHERE agent_no = ?1 AND seq = ?2";
 
-/// Entries behind a cut that are searched for messages which turns took a second time.
+/// Entries behind a cut that are searched for messages which turns took a second time, and oldest messages that are
+/// looked at beside those of a cut: some stayed when their turns went.
 const SEARCHED: usize = 4_096;
-/// Oldest messages that are looked at beside those of a cut: some stayed when their turns went.
+/// Most of these oldest messages that go in a step.
 const OLDEST: usize = 256;
 
 /// Entries at the beginning of the open turn that are searched for its frame.
@@ -54,50 +54,58 @@ pub(super) fn plan(
     cut: &Cut,
 ) -> Result<Vec<GoneMessage>, Error> {
     let named = |row: &rusqlite::Row<'_>| Ok(row.get::<_, MessageSeq>(0)?);
-    let mut going: BTreeSet<MessageSeq> = cut
-        .entries
-        .iter()
-        .filter_map(|entry| entry.message_seq)
-        .collect();
     let next = params![no.0, cut.through, limit(SEARCHED)];
-    let mut kept: BTreeSet<MessageSeq> = all(conn, NAMED_NEXT, next, named)?.into_iter().collect();
-    if kept.len() < SEARCHED
-        && let Some(newest) = going.last().copied()
-    {
+    let named_next = all(conn, NAMED_NEXT, next, named)?;
+    let knows_all_named = named_next.len() < SEARCHED;
+    let mut kept: BTreeSet<MessageSeq> = named_next.into_iter().collect();
+    let newest = log::taken(conn, no, super::NEWEST, HISTORY_MESSAGES_KEPT)?.into_iter();
+    let newest = newest.filter(|taken| taken.seq > cut.through);
+    kept.extend(newest.map(|taken| taken.message_seq));
+    kept.extend(named_by_agent(conn, no, agent)?);
+    kept.extend(gone_before);
+    let of_cut = cut.entries.iter().filter_map(|entry| entry.message_seq);
+    let of_cut: BTreeSet<MessageSeq> = of_cut.collect();
+    let open_work = named_by_work(conn, no)?;
+    let mut gone = Vec::new();
+    for seq in of_cut.difference(&kept) {
+        gone.extend(unless_needed(conn, no, *seq, &open_work)?);
+    }
+    if knows_all_named && let Some(last) = of_cut.last() {
         // Every message that the log still names is known, so the others up to here are named by nothing.
         let mut statement = conn.prepare_cached(OLDEST_MESSAGES)?;
-        let mut rows = statement.query(params![no.0, newest])?;
-        let mut looked = 0;
-        while looked < OLDEST
+        let mut rows = statement.query(params![no.0, last])?;
+        let (mut looked, most) = (0, gone.len() + OLDEST);
+        while looked < SEARCHED
+            && gone.len() < most
             && let Some(row) = rows.next()?
         {
             let seq = named(row)?;
-            if !gone_before.contains(&seq) {
+            if !kept.contains(&seq) && !of_cut.contains(&seq) {
                 looked += 1;
-                going.insert(seq);
+                gone.extend(unless_needed(conn, no, seq, &open_work)?);
             }
         }
     }
-    let shown = log::taken(conn, no, i64::MAX as u64, HISTORY_MESSAGES_KEPT)?;
-    kept.extend(shown.into_iter().map(|taken| taken.message_seq));
-    kept.extend(named_by_agent(conn, no, agent)?);
-    let open_work = named_by_work(conn, no)?;
-    let mut gone = Vec::new();
-    kept.extend(gone_before);
-    for seq in going.difference(&kept).copied() {
-        let found = first(conn, STANDING, params![no.0, seq], |row| {
-            let bytes = row.get_ref(1)?.as_str().map_or(0, str::len) as u64;
-            let stored: Option<StoredId> = json(row, 1, "messages", seq).ok();
-            Ok((row.get::<_, i64>(0)?, stored, bytes))
-        })?;
-        if let Some((status, stored, bytes)) = found
-            && is_final(status)
-            && !stored.is_some_and(|stored| open_work.contains(&stored.id))
-        {
-            gone.push(GoneMessage { seq, bytes });
-        }
-    }
     Ok(gone)
+}
+
+/// Returns a message that goes if it is final and no open work names it.
+fn unless_needed(
+    conn: &Connection,
+    no: AgentNo,
+    seq: MessageSeq,
+    open_work: &BTreeSet<MessageId>,
+) -> Result<Option<GoneMessage>, Error> {
+    let found = first(conn, STANDING, params![no.0, seq], |row| {
+        let bytes = row.get_ref(1)?.as_str().map_or(0, str::len) as u64;
+        let stored: Option<StoredId> = json(row, 1, "messages", seq).ok();
+        Ok((row.get::<_, i64>(0)?, stored, bytes))
+    })?;
+    let goes = found.filter(|(status, stored, _)| {
+        let is_needed = |stored: &StoredId| open_work.contains(&stored.id);
+        is_final(*status) && !stored.as_ref().is_some_and(is_needed)
+    });
+    Ok(goes.map(|(_, _, bytes)| GoneMessage { seq, bytes }))
 }
 
 /// Messages that the agent's record and its open turn name.
@@ -129,13 +137,10 @@ fn named_by_agent(
 
 /// Messages that open work items and active tasks name.
 fn named_by_work(conn: &Connection, no: AgentNo) -> Result<BTreeSet<MessageId>, Error> {
-    let open = work_items::behind(conn, no, WorkItemFilter::Open, None, usize::MAX)?;
-    let of_items = open
-        .into_iter()
-        .filter_map(|(_, item)| item.provenance.message_id);
+    let of_items = work_items::messages_of_open(conn, no)?;
     let active = tasks::active(conn, no)?;
     let of_tasks = active.into_iter().filter_map(|task| task.parent_message_id);
-    Ok(of_items.chain(of_tasks).collect())
+    Ok(of_items.into_iter().chain(of_tasks).collect())
 }
 
 /// Returns true if a message with this status never changes again.

@@ -1,91 +1,73 @@
-//! Output files of commands that the results of removed turns name.
+//! Output files of commands that only the results of removed turns have named.
 
 use super::Cut;
 use crate::error::Error;
-use crate::row::{AgentNo, first, json};
-use crate::tasks;
+use crate::row::{AgentNo, first, json, run};
+use crate::{output_refs, tasks};
+use holon_domain::limits::HISTORY_STEP;
 use holon_domain::log::LogEntry;
-use holon_domain::tool::ToolOutcome;
 use rusqlite::{Connection, Row, params};
-use serde_json::Value;
 use std::collections::BTreeSet;
-
-/// Part of the path of every output file.
-const FOLDER: &str = "/task-output/";
-/// Prefix of the names of commands.
-const COMMAND: &str = "task_";
-/// Endings of output files, the longer one first.
-const ENDINGS: [&str; 2] = [".stderr.log", ".log"];
 
 /// Returns the commands whose output files an entry names. An entry that cannot be read names none.
 pub(super) fn named(row: &Row<'_>, column: usize, seq: u64, text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    if text.contains(FOLDER)
-        && let Ok(LogEntry::ToolResult { envelope, .. }) = json::<LogEntry>(row, column, "log", seq)
-        && let ToolOutcome::Success { result } = &envelope.outcome
+    let entry = output_refs::may_name(text).then(|| json::<LogEntry>(row, column, "log", seq));
+    match entry {
+        Some(Ok(entry)) => output_refs::named(&entry),
+        Some(Err(_)) | None => BTreeSet::new(),
+    }
+}
+
+/// Returns the commands whose output files neither an entry behind a cut nor a row in `tasks` names.
+pub(super) fn plan(
+    conn: &Connection,
+    no: AgentNo,
+    gone_before: &BTreeSet<String>,
+    cut: &Cut,
+) -> Result<BTreeSet<String>, Error> {
+    let mut unnamed = of_earlier_build(conn, no, gone_before, cut)?;
+    let mut statement = conn.prepare_cached(output_refs::UNNAMED)?;
+    let mut rows = statement.query(params![no.0, cut.through])?;
+    while unnamed.len() < HISTORY_STEP
+        && let Some(row) = rows.next()?
     {
-        collect(result, &mut names);
-    }
-    names
-}
-
-/// Collects the commands of all lists of artifacts in a result.
-fn collect(value: &Value, names: &mut BTreeSet<String>) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| collect(item, names)),
-        Value::Object(fields) => {
-            let listed = fields.get("artifacts").and_then(Value::as_array);
-            let paths = listed
-                .into_iter()
-                .flatten()
-                .filter_map(|file| file.get("path")?.as_str());
-            names.extend(paths.filter_map(command_of).map(str::to_owned));
-            fields.values().for_each(|field| collect(field, names));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
-}
-
-/// Returns the command that an output file belongs to.
-fn command_of(path: &str) -> Option<&str> {
-    let (_, file) = path.rsplit_once(FOLDER)?;
-    let name = ENDINGS.iter().find_map(|end| file.strip_suffix(end))?;
-    (name.starts_with(COMMAND) && !name.contains('/')).then_some(name)
-}
-
-/// Returns the commands of a cut without a row in `tasks`. The row of a task names its files.
-pub(super) fn unnamed(conn: &Connection, no: AgentNo, cut: &Cut) -> Result<Vec<String>, Error> {
-    let named = cut.entries.iter().flat_map(|entry| &entry.outputs);
-    let named: BTreeSet<&String> = named.collect();
-    let mut unnamed = Vec::new();
-    for name in named {
-        if first(conn, tasks::ONE, params![no.0, name], |_| Ok(()))?.is_none() {
-            unnamed.push(name.clone());
+        let name: String = row.get(0)?;
+        if !gone_before.contains(&name) && !has_task(conn, no, &name)? {
+            unnamed.insert(name);
         }
     }
     Ok(unnamed)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_output_files_of_commands_are_taken_for_them() {
-        let of = |path: &str| command_of(path).map(str::to_owned);
-        assert_eq!(of("/h/task-output/task_1.log").as_deref(), Some("task_1"));
-        assert_eq!(
-            of("/h/task-output/task_1.stderr.log").as_deref(),
-            Some("task_1")
-        );
-        for other in [
-            "/h/task-output/notes.log",
-            "/h/task-output/../task_1.log",
-            "/h/task-output/task_1/x.log",
-            "/h/task_1.log",
-            "/h/task-output/task_1",
-        ] {
-            assert_eq!(of(other), None, "{other}");
+/// Returns commands of a cut whose uses an earlier build did not record. A few entries behind the cut are searched for
+/// them: an agent looks at an output soon or never.
+fn of_earlier_build(
+    conn: &Connection,
+    no: AgentNo,
+    gone_before: &BTreeSet<String>,
+    cut: &Cut,
+) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    for name in cut.entries.iter().flat_map(|entry| &entry.outputs) {
+        let recorded = first(conn, output_refs::ONE, params![no.0, name], |_| Ok(()))?;
+        if recorded.is_none() && !gone_before.contains(name) && !has_task(conn, no, name)? {
+            names.insert(name.clone());
         }
     }
+    let names = names.into_iter().collect();
+    let unnamed = super::not_named_next(conn, no, cut, names, HISTORY_STEP as u64)?;
+    Ok(unnamed.into_iter().collect())
+}
+
+/// Returns true if a task is listed. Its row names its files.
+fn has_task(conn: &Connection, no: AgentNo, name: &str) -> Result<bool, Error> {
+    Ok(first(conn, tasks::ONE, params![no.0, name], |_| Ok(()))?.is_some())
+}
+
+/// Forgets the commands whose files are gone.
+pub(super) fn apply(conn: &Connection, no: AgentNo, names: &[String]) -> Result<(), Error> {
+    for name in names {
+        run(conn, output_refs::REMOVE, params![no.0, name])?;
+    }
+    Ok(())
 }

@@ -216,6 +216,7 @@ fn a_text_kept_twice_is_kept_once() {
     let keep = |body: &str| Fact::BlobKept {
         hash: "h1".to_owned(),
         body: body.to_owned(),
+        entry: 1,
     };
     apply(
         &mut db,
@@ -301,6 +302,7 @@ fn a_text_goes_with_the_last_agent_that_refers_to_it() {
             scribe.fact(Fact::BlobKept {
                 hash: (*hash).to_owned(),
                 body: format!("the text {hash}"),
+                entry: 1,
             });
         }
         scribe.decide()

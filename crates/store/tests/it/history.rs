@@ -2,23 +2,29 @@
 
 use crate::samples::{Scribe, at, id, took, work_item};
 use crate::{apply, with_agent};
+use holon_domain::Timestamp;
 use holon_domain::attempt::{RoundAttempts, TokenUsage};
 use holon_domain::block::Block;
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::feed::SeqQuery;
-use holon_domain::limits::{BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP};
+use holon_domain::limits::{
+    BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP, RECENT_TURNS,
+};
 use holon_domain::log::LogEntry;
 use holon_domain::model::StopReason;
+use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::queue::QueueStatus;
-use holon_domain::storage::{HistoryPosition, HistoryStep, RemovedHistory};
-use holon_domain::task::TaskStatus;
-use holon_domain::tool::ToolEnvelope;
+use holon_domain::storage::HistoryRule::OlderThan;
+use holon_domain::storage::{HistoryPosition, HistoryRule, HistoryStep, RemovedHistory};
 use holon_domain::turn::OpenTurn;
 use holon_domain::workspace::WorkspaceEntry;
-use holon_domain::{CallId, Timestamp};
 use holon_store::{AgentNo, Db};
 
+mod references;
+
+const NEEDS_SPACE: HistoryRule = HistoryRule::NEEDS_SPACE;
+/// Every turn is older than this.
 const FOREVER: Timestamp = Timestamp::from_millis(i64::MAX);
 
 fn answer(text: &str) -> LogEntry {
@@ -71,6 +77,10 @@ impl House {
     }
 
     fn turn_with(&mut self, extra: Option<LogEntry>) -> u64 {
+        self.turn_of(extra.into_iter().collect())
+    }
+
+    fn turn_of(&mut self, extra: Vec<LogEntry>) -> u64 {
         let turn = self.scribe.record.counters.turns + 1;
         self.scribe.record.counters.turns = turn;
         self.scribe.admit(&format!("question {turn}"));
@@ -78,7 +88,7 @@ impl House {
         self.scribe
             .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued)
             .log_at(turn, second(turn), took(seq));
-        if let Some(entry) = extra {
+        for entry in extra {
             self.scribe.log_at(turn, second(turn), entry);
         }
         self.scribe
@@ -95,32 +105,54 @@ impl House {
         turn
     }
 
+    /// Begins a turn that does not end. Returns its first entry.
+    fn open_turn(&mut self) -> u64 {
+        let turn = self.scribe.record.counters.turns + 1;
+        self.scribe.record.counters.turns = turn;
+        let first = self.scribe.record.counters.log + 1;
+        self.scribe.admit("long work");
+        let seq = self.scribe.record.counters.messages;
+        let open: OpenTurn = serde_json::from_value(serde_json::json!({
+            "run_id": "run_6", "turn_index": turn, "message_seq": seq, "message_id": "msg_6",
+            "message_kind": "operator_prompt", "authority": "operator_instruction", "started_at": second(turn),
+            "workspace": WorkspaceEntry::agent_home("/agents/a"), "first_entry": first, "rounds": 0,
+            "max_rounds": 9, "usage": TokenUsage::new(0, 0), "phase": "calling_model", "effect": 1,
+        }))
+        .expect("an open turn");
+        self.scribe
+            .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued)
+            .log_at(turn, second(turn), took(seq));
+        self.scribe.record.open_turn = Some(open);
+        self.commit();
+        first
+    }
+
     fn turns(&mut self, count: usize) {
         for _ in 0..count {
             self.turn();
         }
     }
 
-    fn trim(&mut self, before: Timestamp) -> Option<HistoryStep> {
+    fn trim(&mut self, rule: HistoryRule) -> Option<HistoryStep> {
         self.db
-            .write(|tx| tx.trim_history(&id("a"), before))
+            .write(|tx| tx.trim_history(&id("a"), rule))
             .expect("trims")
     }
 
-    fn trim_all(&mut self, before: Timestamp) -> RemovedHistory {
+    fn trim_all(&mut self, rule: HistoryRule) -> RemovedHistory {
         let mut removed = RemovedHistory::default();
-        while let Some(step) = self.trim(before) {
+        while let Some(step) = self.trim(rule) {
             removed += step.removed;
         }
         removed
     }
 
-    fn preview(&self, before: Timestamp) -> RemovedHistory {
+    fn preview(&self, rule: HistoryRule) -> RemovedHistory {
         let (mut position, mut removed) = (HistoryPosition::default(), RemovedHistory::default());
         while let Some(step) = self
             .db
             .reader()
-            .history_step(&id("a"), &position, before)
+            .history_step(&id("a"), &position, rule)
             .expect("plans")
         {
             removed += step.removed;
@@ -176,29 +208,59 @@ fn spare(count: usize) -> House {
 #[test]
 fn the_oldest_turns_go_as_a_prefix_and_the_newest_stay() {
     let mut house = spare(10);
-    let removed = house.trim_all(FOREVER);
+    let removed = house.trim_all(NEEDS_SPACE);
     assert_eq!(
         (removed.turns, removed.entries, removed.messages),
         (10, 20, 10)
     );
     assert_eq!(house.entries(), (21..=276).collect::<Vec<_>>());
     assert_eq!(house.messages(), (11..=138).collect::<Vec<_>>());
-    assert_eq!(house.trim(FOREVER), None);
+    assert_eq!(house.trim(NEEDS_SPACE), None);
     house.turn();
     assert_eq!(house.entries().last(), Some(&278), "positions go on");
 }
 
 #[test]
-fn an_agent_with_little_history_keeps_it() {
+fn an_agent_with_little_history_keeps_it_from_the_budget() {
     let mut house = House::new();
     house.turns(HISTORY_MESSAGES_KEPT - 1);
-    assert_eq!(house.trim(FOREVER), None);
+    assert_eq!(house.trim(NEEDS_SPACE), None);
+}
+
+#[test]
+fn by_age_only_the_turns_stay_that_the_next_prompt_may_show() {
+    for (turns, oldest_kept) in [
+        (1, 1),
+        (RECENT_TURNS, 1),
+        (2 * RECENT_TURNS - 2, 1),
+        (2 * RECENT_TURNS - 1, RECENT_TURNS),
+        (5 * RECENT_TURNS, 4 * RECENT_TURNS),
+        (200, 180),
+    ] {
+        let mut house = House::new();
+        house.turns(usize::try_from(turns).expect("fits"));
+        assert_eq!(first_turn_shown(turns + 1).max(1), oldest_kept);
+        let removed = house.trim_all(OlderThan(FOREVER));
+        assert_eq!(removed.turns, oldest_kept - 1, "{turns}");
+        let left = house.transcript(None);
+        assert_eq!(left.first().map(|(_, turn)| *turn), Some(oldest_kept));
+        let kept: Vec<u64> = (oldest_kept..=turns).collect();
+        assert_eq!(house.messages(), kept, "{turns}");
+    }
+}
+
+#[test]
+fn by_age_the_history_that_an_open_turn_shows_stays() {
+    let mut house = House::new();
+    house.turns(2 * 12 - 2);
+    house.open_turn();
+    assert_eq!(house.trim(OlderThan(FOREVER)), None, "the turn shows all");
 }
 
 #[test]
 fn only_turns_that_are_older_than_the_limit_go() {
     let mut house = spare(10);
-    let removed = house.trim_all(at(4_000));
+    let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.turns, 3, "the turns of 1, 2 and 3 seconds");
     assert_eq!(house.transcript(None).first(), Some(&(7, 4)));
 }
@@ -207,7 +269,7 @@ fn only_turns_that_are_older_than_the_limit_go() {
 fn briefs_keep_the_words_that_they_took_from_removed_entries() {
     let mut house = spare(10);
     let before = house.briefs();
-    house.trim_all(FOREVER);
+    house.trim_all(NEEDS_SPACE);
     assert_eq!(house.briefs(), before);
     assert_eq!(before[0].1, "answer 1");
     let outcome = house.db.reader().outcome(house.no, 11).expect("reads");
@@ -219,11 +281,11 @@ fn the_oldest_of_many_briefs_go_and_leave_the_index_of_memory() {
     let kept = usize::try_from(BRIEFS_KEPT_PER_AGENT).expect("fits");
     let mut house = House::new();
     house.turns(kept + 5);
-    let removed = house.trim_all(at(4_000));
+    let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.briefs, 3, "those of the turns that went");
     let left = house.briefs();
     assert_eq!(left.first(), Some(&(4, "answer 4".to_owned())));
-    let removed = house.trim_all(FOREVER);
+    let removed = house.trim_all(NEEDS_SPACE);
     assert_eq!(removed.briefs, 2, "the newest stay");
     assert_eq!(house.briefs().len(), kept);
 }
@@ -242,7 +304,7 @@ fn messages_that_are_still_needed_stay_although_their_turns_go() {
     house.scribe.fact(Fact::WorkItemWritten(Box::new(item)));
     house.scribe.record.operator_seq = Some(3);
     house.commit();
-    house.trim_all(FOREVER);
+    house.trim_all(NEEDS_SPACE);
     let messages = house.messages();
     assert_eq!(messages[..4], [2, 3, 4, 15], "{messages:?}");
     let open = house.db.reader().queue(house.no).expect("reads");
@@ -250,32 +312,60 @@ fn messages_that_are_still_needed_stay_although_their_turns_go() {
     // The operator has written again, and the turn of the new message has gone too.
     house.scribe.record.operator_seq = Some(20);
     house.turns(20);
-    house.trim_all(FOREVER);
+    house.trim_all(NEEDS_SPACE);
     let messages = house.messages();
     assert_eq!(messages[..3], [2, 4, 20], "{messages:?}");
+}
+
+#[test]
+fn many_messages_that_stay_do_not_keep_the_ones_behind_them() {
+    let mut house = House::new();
+    for _ in 0..300 {
+        house.scribe.admit("still queued");
+    }
+    house.commit();
+    house.turns(3);
+    house.scribe.record.operator_seq = Some(302);
+    house.commit();
+    house.turns(HISTORY_MESSAGES_KEPT);
+    house.trim_all(NEEDS_SPACE);
+    assert_eq!(house.messages()[299..302], [300, 302, 304]);
+    // The operator has written again, and only the look at the oldest messages finds the one before.
+    house.scribe.record.operator_seq = Some(420);
+    house.turns(2);
+    house.trim_all(NEEDS_SPACE);
+    assert_eq!(house.messages()[299..302], [300, 306, 307]);
+}
+
+#[test]
+fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
+    let mut house = House::new();
+    house.turns(1);
+    house.scribe.record.operator_seq = Some(1);
+    house.turns(HISTORY_MESSAGES_KEPT);
+    house.trim_all(NEEDS_SPACE);
+    assert_eq!(house.messages()[..2], [1, 2], "the operator's latest");
+    house.open_turn();
+    let (turn, seq) = (house.scribe.record.counters.turns, house.messages().len());
+    let joins = |house: &mut House, seq: u64, times: usize| {
+        for _ in 0..times {
+            house.scribe.log_at(turn, second(turn), took(seq));
+        }
+    };
+    joins(&mut house, seq as u64, 5_000);
+    joins(&mut house, 1, 1);
+    joins(&mut house, seq as u64, HISTORY_MESSAGES_KEPT);
+    house.scribe.record.operator_seq = Some(seq as u64);
+    house.commit();
+    assert!(house.trim_all(NEEDS_SPACE).turns > 0);
+    assert_eq!(house.messages()[0], 1, "the open turn names it");
 }
 
 #[test]
 fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
     let mut house = House::new();
     house.turns(5);
-    house.scribe.record.counters.turns = 6;
-    let first = house.scribe.record.counters.log + 1;
-    house.scribe.admit("long work");
-    let seq = house.scribe.record.counters.messages;
-    let turn: OpenTurn = serde_json::from_value(serde_json::json!({
-        "run_id": "run_6", "turn_index": 6, "message_seq": seq, "message_id": "msg_6",
-        "message_kind": "operator_prompt", "authority": "operator_instruction", "started_at": second(6),
-        "workspace": WorkspaceEntry::agent_home("/agents/a"), "first_entry": first, "rounds": 0,
-        "max_rounds": 9, "usage": TokenUsage::new(0, 0), "phase": "calling_model", "effect": 1,
-    }))
-    .expect("an open turn");
-    house
-        .scribe
-        .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued);
-    house.scribe.log_at(6, at(6_000), took(seq));
-    house.scribe.record.open_turn = Some(turn);
-    house.commit();
+    let first = house.open_turn();
     for _ in 0..HISTORY_MESSAGES_KEPT + 20 {
         house.scribe.admit("joins");
         let seq = house.scribe.record.counters.messages;
@@ -285,7 +375,7 @@ fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
         house.scribe.log_at(6, at(6_000), took(seq));
     }
     house.commit();
-    house.trim_all(FOREVER);
+    house.trim_all(NEEDS_SPACE);
     assert_eq!(house.entries().first(), Some(&first));
 }
 
@@ -299,7 +389,7 @@ fn a_turn_that_is_longer_than_a_step_goes_in_several_commits() {
     }
     house.commit();
     house.turns(HISTORY_MESSAGES_KEPT);
-    let steps: Vec<u64> = std::iter::from_fn(|| house.trim(FOREVER))
+    let steps: Vec<u64> = std::iter::from_fn(|| house.trim(NEEDS_SPACE))
         .map(|step| step.removed.entries)
         .collect();
     assert_eq!(steps, [2, HISTORY_STEP as u64, 10]);
@@ -316,10 +406,10 @@ fn a_preview_says_what_the_removal_does() {
     house.scribe.record.operator_seq = Some(7);
     house.scribe.event();
     house.commit();
-    for before in [at(100_000), at(900_000), FOREVER] {
-        let preview = house.preview(before);
+    for rule in [OlderThan(at(100_000)), OlderThan(at(900_000)), NEEDS_SPACE] {
+        let preview = house.preview(rule);
         assert!(preview.entries > 0);
-        assert_eq!(house.trim_all(before), preview, "{before:?}");
+        assert_eq!(house.trim_all(rule), preview, "{rule:?}");
     }
     assert!(house.messages().contains(&7));
 }
@@ -327,42 +417,20 @@ fn a_preview_says_what_the_removal_does() {
 #[test]
 fn a_cursor_in_the_kept_part_goes_on_and_one_before_it_can_be_told() {
     let mut house = spare(10);
-    house.trim_all(FOREVER);
+    house.trim_all(NEEDS_SPACE);
     let (entry, brief) = house.db.reader().oldest_history(house.no).expect("reads");
     assert_eq!((entry, brief), (Some(21), Some(1)));
     assert_eq!(house.transcript(Some(20)).first(), Some(&(21, 11)));
 }
 
 #[test]
-fn output_files_are_named_for_removal_unless_a_task_still_has_them() {
-    let mut house = House::new();
-    let result = |name: &str| LogEntry::ToolResult {
-        round: 1,
-        call_id: CallId::from_stored("call_1"),
-        envelope: ToolEnvelope::success(
-            "ExecCommand",
-            "done",
-            serde_json::json!({ "artifacts": [{ "path": format!("/h/task-output/{name}.log") }] }),
-        ),
-        duration_ms: 1,
-    };
-    house.turn_with(Some(result("task_gone")));
-    house.turn_with(Some(result("task_kept")));
-    house.scribe.task("kept", TaskStatus::Completed);
-    house.commit();
-    house.turns(HISTORY_MESSAGES_KEPT);
-    let step = house.trim(FOREVER).expect("a step");
-    assert_eq!(step.outputs, ["task_gone"]);
-}
-
-#[test]
 fn a_store_that_is_opened_between_two_steps_goes_on() {
     let mut house = House::new();
     house.turns(HISTORY_STEP + HISTORY_MESSAGES_KEPT);
-    let whole = house.preview(FOREVER);
-    let mut removed = house.trim(FOREVER).expect("a step").removed;
+    let whole = house.preview(NEEDS_SPACE);
+    let mut removed = house.trim(NEEDS_SPACE).expect("a step").removed;
     house.db = Db::from_image(&house.db.image().expect("an image")).expect("starts");
     assert_eq!(house.briefs()[0].1, "answer 1");
-    removed += house.trim_all(FOREVER);
+    removed += house.trim_all(NEEDS_SPACE);
     assert_eq!(removed, whole);
 }
