@@ -185,6 +185,14 @@ impl Error {
         self.primary() == Some(rusqlite::ffi::SQLITE_FULL)
     }
 
+    /// Returns true if a copy of the store could not be made for lack of space. In the store itself a shared index that
+    /// cannot grow is another error: it leaves open whether the commit stands.
+    #[must_use]
+    pub fn is_copy_full(&self) -> bool {
+        let index = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
+        self.is_full() || matches!(self, Self::Sqlite { code, .. } if *code == index)
+    }
+
     /// Returns true if the database could not be reached or extended, which a full disk may cause.
     pub(crate) fn may_be_full_disk(&self) -> bool {
         let code = self.primary();

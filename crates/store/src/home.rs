@@ -55,7 +55,7 @@ pub enum HomeError {
     },
     /// There are agents, but the store that knows them is gone.
     #[error(
-        "{store} is missing, but {agents} holds the homes of agents; a new store would not know them. Restore {store} from a backup, or, to start anew, move {agents} aside"
+        "{store} is missing, but {agents} holds the homes of agents; a new store would not know them. Put {store} back; or move the whole home aside and use holon restore; or, to start anew, move {agents} aside"
     )]
     StoreMissing {
         /// Expected path of the store.

@@ -14,7 +14,7 @@ use holon_domain::memory::{
     EpisodeRecord, MemoryDocument, MemoryKind, MemoryProvenance, MemoryScope, SourceRef,
     WorkingMemoryState, WorkspaceProfile,
 };
-use holon_domain::work_item::{TodoState, WorkItemRecord};
+use holon_domain::work_item::{TodoState, WorkItemRecord, WorkItemState};
 use holon_domain::{AgentId, WorkItemId, WorkspaceId, text};
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
@@ -374,6 +374,9 @@ fn of_episode(episode: &EpisodeRecord) -> MemoryDocument {
 
 fn of_item(agent_id: &AgentId, item: &WorkItemRecord) -> MemoryDocument {
     let mut lines = vec![item.objective.clone()];
+    if item.state == WorkItemState::Completed {
+        lines.push("Completed.".to_owned());
+    }
     if let Some(blocker) = &item.blocked_by {
         lines.push(format!("Blocked by: {blocker}"));
     }

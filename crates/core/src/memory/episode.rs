@@ -39,6 +39,12 @@ pub(crate) struct TurnFacts<'a> {
 }
 
 impl TurnFacts<'_> {
+    /// Returns the beginning of the report on the item that the turn completed.
+    fn report(&self) -> Option<String> {
+        let item = self.item.filter(|_| self.completed_item)?;
+        super::one_line(item.result_summary.as_ref()?)
+    }
+
     /// Returns true if the turn left nothing to remember: no words, no file and no command.
     pub(crate) const fn is_blank(&self) -> bool {
         let delta = self.delta;
@@ -114,7 +120,9 @@ pub(crate) fn merge(open: EpisodeBuilder, facts: &TurnFacts<'_>) -> EpisodeBuild
         &delta.verification,
         MEMORY_CHECKS,
     );
-    append(&mut content.decisions, &delta.decisions, EPISODE_DECISIONS);
+    let report = facts.report().into_iter();
+    let outcomes: Vec<String> = report.chain(delta.decisions.iter().cloned()).collect();
+    append(&mut content.decisions, &outcomes, EPISODE_DECISIONS);
     EpisodeBuilder {
         id,
         turns: turns + 1,

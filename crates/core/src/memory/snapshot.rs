@@ -11,7 +11,7 @@ use holon_domain::limits::{
 };
 use holon_domain::memory::{TurnEvidence, WorkingMemory};
 use holon_domain::text;
-use holon_domain::work_item::{PlanStatus, TodoItem, TodoState, WorkItemRecord};
+use holon_domain::work_item::{PlanStatus, TodoItem, TodoState, WorkItemRecord, WorkItemState};
 use holon_domain::workspace::{WorkspaceEntry, WorktreeSession};
 
 /// Records from which a snapshot is derived.
@@ -83,10 +83,11 @@ fn scope_hints(workspace: &WorkspaceEntry, worktree: Option<&WorktreeSession>) -
 
 /// Says in one line how far an item is.
 pub(super) fn work_summary(item: &WorkItemRecord) -> String {
-    let plan = match item.plan_status {
-        PlanStatus::Draft => "plan in draft",
-        PlanStatus::Ready => "plan ready",
-        PlanStatus::NeedsInput => "plan needs input",
+    let plan = match (item.state, item.plan_status) {
+        (WorkItemState::Completed, _) => "completed",
+        (WorkItemState::Open, PlanStatus::Draft) => "plan in draft",
+        (WorkItemState::Open, PlanStatus::Ready) => "plan ready",
+        (WorkItemState::Open, PlanStatus::NeedsInput) => "plan needs input",
     };
     let done = item.todo_list.iter();
     let done = done.filter(|todo| todo.state == TodoState::Completed);
@@ -117,8 +118,11 @@ fn todo_list(item: &WorkItemRecord) -> Vec<TodoItem> {
         .collect()
 }
 
-/// Lists the entries of the checklist that are not done, in their order.
+/// Lists the entries of the checklist that are not done, in their order. A completed item leaves nothing to do.
 pub(super) fn followups(item: &WorkItemRecord) -> Vec<String> {
+    if item.state == WorkItemState::Completed {
+        return Vec::new();
+    }
     let open = item.todo_list.iter();
     let open = open.filter(|todo| todo.state != TodoState::Completed);
     open.filter_map(|todo| one_line(&todo.text))

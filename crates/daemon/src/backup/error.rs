@@ -51,7 +51,7 @@ impl BackupError {
     /// Names what was asked for in the place of the temporary file or of the database that met the full disk.
     pub(super) fn on_disk_of(self, place: &Path) -> Self {
         let is_full = match &self {
-            Self::Store(error) => error.is_full(),
+            Self::Store(error) => error.is_copy_full(),
             Self::File { source, .. } => matches!(
                 source.kind(),
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded

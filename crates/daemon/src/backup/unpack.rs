@@ -130,7 +130,11 @@ impl Unpacking<'_> {
         let entries = archive.entries().map_err(|error| cut_off(self, error))?;
         let (mut manifest, mut index, mut seal) = (None, None, None);
         for entry in entries {
-            let entry = entry.map_err(|error| cut_off(self, error))?;
+            let entry = entry.map_err(|error| match &manifest {
+                // The error would quote bytes of whatever the file is.
+                None => self.invalid("it is not a file that holon backup made"),
+                Some(_) => cut_off(self, error),
+            })?;
             let path = self.path_of(&entry)?;
             match (&manifest, &index, &seal) {
                 (None, ..) if path == MANIFEST => {

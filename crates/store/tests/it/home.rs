@@ -118,7 +118,7 @@ fn a_home_with_agents_but_without_its_store_is_refused_with_both_ways_out() {
     assert!(matches!(error, HomeError::StoreMissing { .. }), "{error:?}");
     let text = error.to_string();
     let ways = [
-        format!("Restore {}", store.display()),
+        format!("Put {} back", store.display()),
         format!("move {} aside", agents.display()),
     ];
     assert!(ways.iter().all(|way| text.contains(way)), "{text}");

@@ -34,12 +34,13 @@ fn marks(world: &World) -> String {
     std::fs::read_to_string(world.path().join("marks")).unwrap_or_default()
 }
 
-/// Builds a command that empties its home, leaves marks before and after that, and ends when the test allows it.
+/// Builds a command that empties its home, leaves marks before and after that, and ends when the test allows it. It tries
+/// again while the host writes a file of the agent's memory into the home.
 fn cleaning(world: &World, way: &str) -> String {
     let (marks, go) = (world.path().join("marks"), world.path().join("go"));
     let (marks, go) = (marks.display(), go.display());
     format!(
-        "echo words; echo begun >> {marks}; {way} && echo cleaned >> {marks}; \
+        "echo words; echo begun >> {marks}; until {way}; do :; done; echo cleaned >> {marks}; \
          until [ -e {go} ]; do sleep 0.05; done; echo ended >> {marks}; exit 3"
     )
 }

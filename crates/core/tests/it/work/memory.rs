@@ -193,7 +193,7 @@ fn a_completed_item_is_a_checkpoint() {
     assert_eq!(world.memory.active_episode_builder, None);
     assert_eq!(snapshot(&world).current_work_item_id, None);
     insta::assert_snapshot!(episode.text(), @r"
-    turn 1: mend the build (plan in draft)
+    turn 1: mend the build (completed)
     files changed: src/a.rs
     outcome: done for now
 
@@ -215,6 +215,23 @@ fn a_completed_item_is_a_checkpoint() {
     // The next turn begins another episode, and does not complete the item once more.
     chat(&mut world);
     assert_eq!(world.episodes.len(), 1);
+}
+
+#[test]
+fn the_episode_of_a_completed_item_tells_its_report_and_nothing_left_to_do() {
+    let (mut world, id) = working();
+    let change = WorkItemChange {
+        todo_list: Some(vec![todo("mend", TodoState::Pending)]),
+        ..WorkItemChange::default()
+    };
+    call(&mut world, vec![update(&id, change)]);
+    let done = ModelAnswer {
+        words: "The cache key was wrong.",
+        ..ModelAnswer::calls(vec![complete(&id)])
+    };
+    world.send(done.to(&world));
+    say(&mut world);
+    insta::assert_snapshot!(world.episodes[0].summary, @"");
 }
 
 #[test]
