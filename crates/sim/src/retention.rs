@@ -46,15 +46,9 @@ impl World {
     }
 
     fn trim_history(&mut self, id: &AgentId) -> Verdict<()> {
-        // A short run has fewer turns than a host keeps of every agent. The prompt of an open turn goes on as it began.
-        let open = self.read(|reader| reader.agent(id))?;
-        let is_at_work = open.is_some_and(|(_, agent)| agent.open_turn.is_some());
-        let rule = match is_at_work {
-            true => HistoryRule::OlderThan(self.now),
-            false => HistoryRule::AllBut(KEPT),
-        };
+        // A short run has fewer turns than a host keeps of every agent.
         loop {
-            let step = match now(self.store.trim_history(id, rule))? {
+            let step = match now(self.store.trim_history(id, HistoryRule::AllBut(KEPT)))? {
                 Ok(Some(step)) => step,
                 Ok(None) => break,
                 // The history of an agent that was put aside stays as it is.

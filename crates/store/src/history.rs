@@ -168,22 +168,33 @@ fn floor(
     rule: HistoryRule,
 ) -> Result<Option<LogSeq>, Error> {
     let open = agent.open_turn.as_ref();
-    let begin = open.map(|turn| turn.first_entry);
-    let oldest_kept = match rule {
+    let before = open.map_or(NEWEST, |turn| turn.first_entry);
+    let shown = first_entry_shown(conn, no, agent, before)?;
+    match rule {
+        HistoryRule::OlderThan(_) => Ok(shown.or_else(|| open.map(|turn| turn.first_entry))),
         HistoryRule::AllBut(messages) => {
-            let newest = log::taken(conn, no, NEWEST, messages)?;
+            // Messages that joined the open turn are not history yet.
+            let newest = log::taken(conn, no, before, messages)?;
             let oldest = newest.last().filter(|_| newest.len() == messages);
-            oldest.map(|taken| taken.seq.min(begin.unwrap_or(NEWEST)))
+            let shown = open.and(shown).unwrap_or(NEWEST);
+            Ok(oldest.map(|taken| taken.seq.min(shown)))
         }
-        HistoryRule::OlderThan(_) => {
-            let turn = open.map_or(agent.counters.turns + 1, |turn| turn.turn_index);
-            let (before, first) = (begin.unwrap_or(NEWEST), first_turn_shown(turn));
-            let shown = log::taken(conn, no, before, 2 * RECENT_MESSAGES)?;
-            let mut shown = shown.iter().filter(|taken| taken.turn_index >= first);
-            shown.next_back().map(|taken| taken.seq).or(begin)
-        }
-    };
-    Ok(oldest_kept)
+    }
+}
+
+/// Returns the first entry of the history that the prompt of the open turn shows, or else that of the next turn.
+fn first_entry_shown(
+    conn: &Connection,
+    no: AgentNo,
+    agent: &AgentRecord,
+    before: LogSeq,
+) -> Result<Option<LogSeq>, Error> {
+    let open = agent.open_turn.as_ref();
+    let turn = open.map_or(agent.counters.turns + 1, |turn| turn.turn_index);
+    let first = first_turn_shown(turn);
+    let shown = log::taken(conn, no, before, 2 * RECENT_MESSAGES)?;
+    let mut shown = shown.iter().filter(|taken| taken.turn_index >= first);
+    Ok(shown.next_back().map(|taken| taken.seq))
 }
 
 /// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.

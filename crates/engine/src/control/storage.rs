@@ -3,7 +3,6 @@
 use super::ControlHandle;
 use crate::error::Error;
 use holon_domain::decision::BriefSeq;
-use holon_domain::limits::PRUNE_STEPS_PER_REQUEST;
 use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryRule, RemovedHistory};
 use holon_domain::{AgentId, Timestamp};
 
@@ -16,6 +15,8 @@ pub struct PruneOrder {
     pub preview: bool,
     /// Name of the agent to go on with: `next` of the report before.
     pub next: Option<String>,
+    /// Most steps of this request.
+    pub steps: u32,
 }
 
 /// What one request removed, or would remove.
@@ -59,14 +60,14 @@ impl ControlHandle {
         };
         let (mut report, mut steps) = (PruneReport::default(), 0);
         for holder in holders.into_iter().filter(is_due) {
-            if steps >= PRUNE_STEPS_PER_REQUEST {
+            if steps >= order.steps {
                 report.next = Some(holder.agent_id);
                 break;
             }
             let done = match order.preview {
                 true => self.preview_agent(&holder, rule, &mut report).await,
                 false => {
-                    let left = PRUNE_STEPS_PER_REQUEST - steps;
+                    let left = order.steps - steps;
                     self.prune_agent(&holder, rule, left, &mut report).await
                 }
             };
@@ -77,6 +78,9 @@ impl ControlHandle {
                     report.failures.push((agent_id, reason));
                 }
                 Err(error) => return Err(error),
+            }
+            if report.next.is_some() {
+                break;
             }
         }
         Ok(report)

@@ -4,8 +4,9 @@ use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use crate::keys::key;
 use crate::runs::request;
 use holon_domain::feed::SeqQuery;
-use holon_domain::limits::HISTORY_MESSAGES_KEPT;
+use holon_domain::limits::{HISTORY_MESSAGES_KEPT, PRUNE_STEPS_PER_REQUEST};
 use holon_domain::prompt_plan::first_turn_shown;
+use holon_domain::storage::RemovedHistory;
 use holon_domain::transcript::TranscriptEntry;
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
@@ -139,6 +140,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
         before: host.control().now(),
         preview,
         next: None,
+        steps: PRUNE_STEPS_PER_REQUEST,
     };
     let planned = host.control().prune(order(true)).await.expect("a preview");
     let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown());
@@ -154,6 +156,42 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
 }
 
 #[tokio::test]
+async fn a_removal_over_several_requests_takes_all_that_its_preview_says() {
+    let house = House::new();
+    let host = start(&house, HistoryTerms::default()).await;
+    // More than one step takes.
+    exchange(&house, &host, "main", 80).await;
+    create(&host, "zoe").await;
+    exchange(&house, &host, "zoe", 30).await;
+    house.clock.advance(DAY_MS);
+    let before = host.control().now();
+    let order = |preview, next, steps| PruneOrder {
+        before,
+        preview,
+        next,
+        steps,
+    };
+    let planned = order(true, None, PRUNE_STEPS_PER_REQUEST);
+    let planned = host.control().prune(planned).await.expect("a preview");
+    let (mut removed, mut next, mut visits) = (RemovedHistory::default(), None, Vec::new());
+    loop {
+        let report = host.control().prune(order(false, next.clone(), 1)).await;
+        let report = report.expect("a removal");
+        removed += report.removed;
+        next = report.next.map(|id| id.to_string());
+        match &next {
+            Some(name) => visits.push(name.clone()),
+            None => break,
+        }
+    }
+    assert_eq!(removed, planned.removed);
+    assert!(
+        visits.iter().filter(|name| *name == "main").count() >= 2,
+        "{visits:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_removal_that_the_store_refuses_is_an_error_for_its_operator() {
     let house = House::new();
     let host = start(&house, HistoryTerms::default()).await;
@@ -163,6 +201,7 @@ async fn a_removal_that_the_store_refuses_is_an_error_for_its_operator() {
         before: host.control().now(),
         preview: false,
         next: None,
+        steps: PRUNE_STEPS_PER_REQUEST,
     };
     let refused = host.control().prune(order).await;
     assert!(refused.is_err(), "{refused:?}");
@@ -181,6 +220,7 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
             before: host.control().now(),
             preview,
             next: None,
+            steps: PRUNE_STEPS_PER_REQUEST,
         };
         let report = host.control().prune(order).await.expect("a report");
         assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
@@ -202,6 +242,7 @@ async fn a_brief_that_cannot_be_read_keeps_nothing_of_its_agent() {
             before: host.control().now(),
             preview,
             next: None,
+            steps: PRUNE_STEPS_PER_REQUEST,
         };
         let report = host.control().prune(order).await.expect("a report");
         assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
@@ -264,6 +305,7 @@ async fn a_repeated_run_whose_answer_was_removed_is_refused() {
                     before: host.control().now(),
                     preview: false,
                     next: None,
+                    steps: PRUNE_STEPS_PER_REQUEST,
                 };
                 let report = host.control().prune(order).await.expect("a report");
                 assert!(report.removed.messages > 0);

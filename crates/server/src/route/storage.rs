@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use holon_api::{AgentStorage, PruneFailure, PruneRequest, PruneResponse, StorageResponse};
 use holon_domain::AgentId;
-use holon_domain::limits::HISTORY_DAYS_MAX;
+use holon_domain::limits::{HISTORY_DAYS_MAX, PRUNE_STEPS_PER_REQUEST};
 use holon_engine::PruneOrder;
 use std::cmp::Reverse;
 
@@ -61,6 +61,7 @@ pub(crate) async fn prune(
         before,
         preview: request.dry_run,
         next: request.next,
+        steps: PRUNE_STEPS_PER_REQUEST,
     };
     let report = state.control.prune(order).await?;
     Ok(Json(PruneResponse {

@@ -258,6 +258,25 @@ fn by_age_the_history_that_an_open_turn_shows_stays() {
 }
 
 #[test]
+fn the_history_that_an_open_turn_shows_stays_however_many_messages_joined_it() {
+    let mut house = House::new();
+    house.turns(20);
+    house.open_turn();
+    let turn = house.scribe.record.counters.turns;
+    for _ in 0..HISTORY_MESSAGES_KEPT + 12 {
+        house.scribe.admit("and another thing");
+        let seq = house.scribe.record.counters.messages;
+        house
+            .scribe
+            .shift(seq, QueueStatus::Queued, QueueStatus::Dequeued)
+            .log_at(turn, second(turn), took(seq));
+        house.commit();
+    }
+    assert_eq!(house.trim(NEEDS_SPACE), None, "the turn shows all");
+    assert_eq!(house.trim(HistoryRule::AllBut(3)), None);
+}
+
+#[test]
 fn only_turns_that_are_older_than_the_limit_go() {
     let mut house = spare(10);
     let removed = house.trim_all(OlderThan(at(4_000)));
@@ -345,6 +364,7 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
     house.turns(HISTORY_MESSAGES_KEPT);
     house.trim_all(NEEDS_SPACE);
     assert_eq!(house.messages()[..2], [1, 2], "the operator's latest");
+    house.turns(1);
     house.open_turn();
     let (turn, seq) = (house.scribe.record.counters.turns, house.messages().len());
     let joins = |house: &mut House, seq: u64, times: usize| {
@@ -363,8 +383,8 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
 
 #[test]
 fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
-    let mut house = House::new();
-    house.turns(5);
+    let mut house = spare(5);
+    let turn = house.scribe.record.counters.turns + 1;
     let first = house.open_turn();
     for _ in 0..HISTORY_MESSAGES_KEPT + 20 {
         house.scribe.admit("joins");
@@ -372,11 +392,14 @@ fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
         house
             .scribe
             .shift(seq, QueueStatus::Queued, QueueStatus::Interjected);
-        house.scribe.log_at(6, at(6_000), took(seq));
+        house.scribe.log_at(turn, second(turn), took(seq));
     }
     house.commit();
-    house.trim_all(NEEDS_SPACE);
-    assert_eq!(house.entries().first(), Some(&first));
+    let newest = house.entries().last().copied();
+    assert_eq!(house.trim_all(NEEDS_SPACE).turns, 5);
+    let entries = house.entries();
+    let of_turn: Vec<u64> = (first..=newest.unwrap()).collect();
+    assert!(entries.ends_with(&of_turn), "{entries:?}");
 }
 
 #[test]

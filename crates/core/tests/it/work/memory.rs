@@ -195,12 +195,13 @@ fn a_completed_item_is_a_checkpoint() {
     insta::assert_snapshot!(episode.text(), @r"
     turn 1: mend the build (completed)
     files changed: src/a.rs
-    outcome: done for now
+    outcome: let me see; done for now
 
     Files:
     - src/a.rs
 
     Outcomes:
+    - let me see
     - done for now
     ");
     let told = world.events.iter().find_map(|event| match event {
@@ -231,7 +232,10 @@ fn the_episode_of_a_completed_item_tells_its_report_and_nothing_left_to_do() {
     };
     world.send(done.to(&world));
     say(&mut world);
-    insta::assert_snapshot!(world.episodes[0].summary, @"");
+    insta::assert_snapshot!(world.episodes[0].summary, @r"
+    turn 1: mend the build (completed, 0 of 1 entries done)
+    outcome: The cache key was wrong.; done for now
+    ");
 }
 
 #[test]
