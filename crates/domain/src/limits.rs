@@ -569,6 +569,11 @@ pub const ARCHIVE_READ_MS: u64 = 60_000;
 
 /// Time for which the reply to a request with an idempotency key is kept.
 pub const KEPT_REPLY_MS: u64 = 24 * 3_600_000;
+/// Replies above this many bytes of which only the newest are kept.
+pub const KEPT_REPLY_LARGE_BYTES: usize = 4 << 10;
+/// Newest large replies that are kept. Of an older one it is only known that it was given, so that its request is not
+/// carried out again.
+pub const KEPT_REPLIES_LARGE: usize = 128;
 /// Longest idempotency key of a request, in bytes.
 pub const REQUEST_KEY_BYTES: usize = 255;
 /// Largest response that is kept for repetitions of its request, in bytes. A larger one is given once.

@@ -68,6 +68,12 @@ pub struct KeptReply {
 }
 
 impl KeptReply {
+    /// Returns true if the reply was given, and its text is kept no longer.
+    #[must_use]
+    pub const fn is_removed(&self) -> bool {
+        self.reply.is_empty()
+    }
+
     /// Returns true if the reply belongs to the agent with this birth, and not to one of the same name that was
     /// removed. Does not depend on the clock, which may be set back. A reply without a birth belongs to the present
     /// agent.

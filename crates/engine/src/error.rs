@@ -112,7 +112,10 @@ pub enum Error {
     RunNotRepeated,
     /// The request was admitted before, and retention has removed its message or the answer to it.
     #[error("the answer of this run was removed by retention")]
-    OutcomeRemoved { agent_id: AgentId },
+    OutcomeRemoved {
+        /// Absent if the request named no agent.
+        agent_id: Option<AgentId>,
+    },
     /// The cursor is older than the oldest event kept.
     #[error("nothing before {oldest_seq} is kept any more")]
     CursorTooOld { oldest_seq: u64, newest_seq: u64 },
@@ -311,8 +314,8 @@ impl Error {
             ),
             Self::OutcomeRemoved { .. } => RefusalText::with_hint(
                 "outcome_removed",
-                "the same request with the same `Idempotency-Key` was run before, and retention has removed its message or the answer since; it is not run again",
-                "use a new key to run it once more",
+                "the same request with the same `Idempotency-Key` was carried out before, and its answer is kept no longer: only the newest large answers are, and retention removes old messages; it is not carried out again",
+                "read what came of it, for example with `holon transcript`; send the request with a new key to carry it out once more",
             ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",
@@ -425,8 +428,8 @@ impl Error {
             Self::AgentNotFound { agent_id }
             | Self::AgentAside { agent_id, .. }
             | Self::AgentReplaced { agent_id, .. }
-            | Self::OutcomeRemoved { agent_id }
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
+            Self::OutcomeRemoved { agent_id } => agent_id.as_ref(),
             Self::AgentId(_)
             | Self::Workspace { .. }
             | Self::Template { .. }
@@ -520,7 +523,7 @@ impl Error {
             Self::KeyReused,
             Self::RunNotRepeated,
             Self::OutcomeRemoved {
-                agent_id: agent_id.clone(),
+                agent_id: Some(agent_id.clone()),
             },
             Self::CursorTooOld {
                 oldest_seq: 5,

@@ -358,7 +358,7 @@ async fn read_progress(
         }
         RunProgress::Continues => Ok(None),
         RunProgress::Removed => Err(Error::OutcomeRemoved {
-            agent_id: agent_id(),
+            agent_id: Some(agent_id()),
         }),
         // The message stays in the queue. Only a start of the agent would bring the answer.
         RunProgress::Open(queue) => match admission::judge_lifecycle(&agent) {

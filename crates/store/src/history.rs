@@ -114,11 +114,12 @@ pub(crate) fn plan(
         messages: messages.len() as u64,
         briefs: briefs.removed.len() as u64,
         events: events.as_ref().map_or(0, |events| events.count),
-        row_bytes: cut.entries.iter().map(|entry| entry.bytes).sum::<u64>()
+        row_bytes: (cut.entries.iter().map(|entry| entry.bytes).sum::<u64>()
             + messages.iter().map(|message| message.bytes).sum::<u64>()
             + briefs.removed.iter().map(|brief| brief.bytes).sum::<u64>()
             + events.as_ref().map_or(0, |events| events.bytes)
-            + texts.bytes,
+            + texts.bytes)
+            .saturating_sub(briefs.copied_bytes()),
         files: 0,
         file_bytes: 0,
     };

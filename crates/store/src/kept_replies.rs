@@ -1,11 +1,12 @@
 //! The kept_replies table: replies to requests with an idempotency key. Belongs to the host, not to an agent.
 //!
-//! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones.
+//! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones. Of large replies
+//! only the newest are kept; an older one leaves its row with an empty text, so that its request stays decided.
 
 use crate::agents;
 use crate::error::Error;
-use crate::row::{first, run};
-use holon_domain::limits::KEPT_REPLY_MS;
+use crate::row::{first, limit, run};
+use holon_domain::limits::{KEPT_REPLIES_LARGE, KEPT_REPLY_LARGE_BYTES, KEPT_REPLY_MS};
 use holon_domain::request_key::{KeptReply, RequestKey};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
@@ -17,6 +18,9 @@ pub(crate) const KEEP: &str = "INSERT OR REPLACE INTO kept_replies (id, digest, 
      VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const FORGET: &str = "DELETE FROM kept_replies WHERE id IN \
      (SELECT id FROM kept_replies WHERE kept_at <= ?1 ORDER BY kept_at LIMIT 4)";
+/// The limit stands in the text, because an index is used only for a condition that is known without parameters.
+pub(crate) const EMPTY_LARGE: &str = "UPDATE kept_replies SET reply = '' WHERE id IN \
+     (SELECT id FROM kept_replies WHERE length(reply) > 4096 AND kept_at < ?2 ORDER BY kept_at DESC LIMIT 4 OFFSET ?1)";
 
 /// Returns the newest time at which an expired reply was kept.
 fn expired_at(now: Timestamp) -> i64 {
@@ -53,6 +57,9 @@ pub(crate) fn keep(
     };
     let row = params![key.id, key.digest, reply, now.as_millis(), birth];
     run(conn, KEEP, row)?;
+    if reply.len() > KEPT_REPLY_LARGE_BYTES {
+        run(conn, EMPTY_LARGE, [limit(KEPT_REPLIES_LARGE), i64::MAX])?;
+    }
     Ok(())
 }
 
@@ -96,6 +103,26 @@ mod tests {
             Ok(row.get(0)?)
         });
         assert_eq!(count.expect("reads"), Some(3));
+    }
+
+    #[test]
+    fn only_the_newest_large_replies_are_kept_and_the_others_stay_decided() {
+        let db = Db::in_memory().expect("opens");
+        let conn = &db.conn;
+        let at = Timestamp::from_millis;
+        let large = "x".repeat(KEPT_REPLY_LARGE_BYTES + 1);
+        keep(conn, &key("small"), None, "1", at(0)).expect("keeps");
+        for number in 0..KEPT_REPLIES_LARGE + 9 {
+            let now = at(i64::try_from(number).expect("fits"));
+            keep(conn, &key(&number.to_string()), None, &large, now).expect("keeps");
+        }
+        let kept = |name: &str| one(conn, name, at(500)).expect("reads").expect("a row");
+        assert_eq!(kept("small").reply, "1");
+        for number in 0..KEPT_REPLIES_LARGE + 9 {
+            let found = kept(&number.to_string());
+            assert_eq!(found.digest, format!("digest of {number}"));
+            assert_eq!(found.is_removed(), number < 9, "{number}");
+        }
     }
 
     #[test]

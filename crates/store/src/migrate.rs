@@ -32,6 +32,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0021_memory_outbox.sql"),
     include_str!("migrations/0022_episodes.sql"),
     include_str!("migrations/0023_references.sql"),
+    include_str!("migrations/0024_large_replies.sql"),
 ];
 
 /// Newest schema version that this build knows.

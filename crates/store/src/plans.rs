@@ -47,6 +47,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (blobs::ONE, None),
     (kept_replies::ONE, None),
     (kept_replies::FORGET, Some("kept_replies_by_age")),
+    (kept_replies::EMPTY_LARGE, Some("kept_replies_large")),
     (model_limits::ONE, None),
     (tokens::REMOVE, None),
     (memory_outbox::NEWEST, None),

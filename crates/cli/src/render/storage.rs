@@ -18,7 +18,11 @@ pub(crate) fn report(report: &StorageResponse) -> String {
             size(report.free_bytes),
             size(report.wal_bytes)
         ),
-        kinds(&report.history),
+        format!(
+            "{}, everything else {}",
+            kinds(&report.history),
+            size(used.saturating_sub(bytes(&report.history)))
+        ),
         format!(
             "output files of commands: {}, {}",
             report.output_files,
@@ -27,6 +31,16 @@ pub(crate) fn report(report: &StorageResponse) -> String {
     ];
     lines.extend(report.agents.iter().map(agent));
     super::join_lines(lines)
+}
+
+fn bytes(history: &HistorySums) -> u64 {
+    let kinds = [
+        history.transcript,
+        history.messages,
+        history.briefs,
+        history.events,
+    ];
+    kinds.iter().map(|kind| kind.bytes).sum()
 }
 
 fn kinds(history: &HistorySums) -> String {
@@ -70,7 +84,8 @@ fn sum(answer: &PruneResponse) -> String {
         false => "removed",
     };
     if removed.turns == 0 {
-        return "nothing is old enough to be removed".to_owned();
+        return "nothing to remove: no turn is old enough, or those are the latest ones, which the next prompt shows"
+            .to_owned();
     }
     format!(
         "{verb} {} turns with {} entries, {} messages, {} briefs and {} events: {}; and {} output files: {}",

@@ -82,6 +82,7 @@ impl ControlHandle {
         without_agent: bool,
     ) -> Result<Option<String>, Error> {
         let (id, now) = (key.id.clone(), self.shell.ports.clock.now());
+        let asked = agent.clone();
         let read = self.readers.read(move |reader| {
             let kept = reader.kept_reply(&id, now)?;
             let (Some(found), Some(agent)) = (&kept, agent) else {
@@ -97,6 +98,7 @@ impl ControlHandle {
         });
         match read.await? {
             Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
+            Some(kept) if kept.is_removed() => Err(Error::OutcomeRemoved { agent_id: asked }),
             Some(kept) => Ok(Some(kept.reply)),
             None => Ok(None),
         }

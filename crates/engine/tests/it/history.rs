@@ -316,7 +316,12 @@ async fn a_repeated_run_whose_answer_was_removed_is_refused() {
         let repeated = tokio::time::timeout(guard, control.run_once(request())).await;
         let refused = repeated.expect("does not wait").expect_err("is gone");
         let agent_id = agent("main");
-        assert_eq!(refused, Error::OutcomeRemoved { agent_id });
+        assert_eq!(
+            refused,
+            Error::OutcomeRemoved {
+                agent_id: Some(agent_id)
+            }
+        );
         assert_eq!(refused.code(), "outcome_removed");
         assert!(house.model.is_quiet().await, "it does not run again");
     }

@@ -38,6 +38,17 @@ pub(super) struct BriefPlan {
     pub(super) unreadable: BTreeSet<BriefSeq>,
 }
 
+impl BriefPlan {
+    /// Bytes of words that briefs take over from entries that go.
+    pub(super) fn copied_bytes(&self) -> u64 {
+        let words = self.borrowing.iter().map(|(_, row)| match &row.text {
+            BriefText::Words(words) => words.len() as u64,
+            BriefText::Round(_) => 0,
+        });
+        words.sum()
+    }
+}
+
 /// Plans what becomes of the briefs behind a position whose turns go.
 pub(super) fn plan(
     conn: &Connection,
