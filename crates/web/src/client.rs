@@ -4,6 +4,7 @@ use crate::address::is_public;
 use crate::error::WebError;
 use crate::hosts::{HostRules, Reach};
 use crate::resolve::{Lookup, NotPublic, Resolver, SystemLookup};
+use holon_domain::limits::WEB_URL_BYTES;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Url, redirect, retry};
 use std::net::IpAddr;
@@ -250,6 +251,9 @@ fn redirect_of(answer: &reqwest::Response, from: &Url) -> Result<Option<Url>, We
     };
     let next = from.join(&location);
     let next = next.map_err(|error| refused(error.to_string()))?;
+    if next.as_str().len() > WEB_URL_BYTES {
+        return Err(refused(format!("it has more than {WEB_URL_BYTES} bytes")));
+    }
     match parse(next.as_str()) {
         Ok(next) => Ok(Some(next)),
         Err(WebError::Address { reason, .. }) => Err(refused(reason)),

@@ -81,6 +81,8 @@ pub fn read_page(
     } else {
         (decoded, false)
     };
+    // A model reads unseen characters spelled out, so they count as they are spelled.
+    let text = holon_domain::visible::show_unseen(&text);
     let kept = first_chars(&text, max_chars);
     Ok(ReadablePage {
         content_type,
@@ -167,6 +169,19 @@ mod tests {
     fn read(content_type: &str, body: &[u8]) -> Result<String, Unreadable> {
         let page = read_page(&answer(content_type, body), ExtractMode::Auto, 1_000)?;
         Ok(page.text)
+    }
+
+    #[test]
+    fn unseen_characters_count_as_they_are_spelled() {
+        let body = "\u{e0041}".repeat(2_000);
+        let page = read_page(
+            &answer("text/plain", body.as_bytes()),
+            ExtractMode::Auto,
+            1_000,
+        );
+        let page = page.expect("a text");
+        assert_eq!(page.text.chars().count(), 1_000);
+        assert!(page.truncated && page.text.starts_with("\\u{e0041}"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::error::{BackupError, at};
 use super::manifest::{
     FORMAT, FileEntry, INDEX, Index, LeftOut, LinkEntry, MANIFEST, Manifest, SEAL, Seal,
 };
-use super::staging::{Staging, parent_of};
+use super::staging::{Staging, parent_of, sync_directory};
 use super::{AGENTS, SCRIPTS, SETTINGS, STORE};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
@@ -316,9 +316,4 @@ fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => fs::hard_link(from, to),
         renamed => Ok(renamed?),
     }
-}
-
-fn sync_directory(directory: &Path) -> Result<(), BackupError> {
-    let opened = File::open(directory).map_err(at("read", directory))?;
-    opened.sync_all().map_err(at("written", directory))
 }

@@ -1,8 +1,8 @@
 //! Which paths belong into a backup, and what a restoration refuses.
 
 use super::*;
-use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::fs::{self, File, OpenOptions};
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 
 fn now() -> holon_domain::Timestamp {
     crate::wall_clock()
@@ -28,6 +28,11 @@ fn only_the_store_the_settings_and_agents_files_are_backed_up() {
     }
 }
 
+/// A path that does not fit the header of its entry.
+fn long_path() -> String {
+    format!("agents/main/{}/{}", "d".repeat(120), "f".repeat(120))
+}
+
 /// A home with a store, one agent's files, and the host's secrets.
 fn home(directory: &Path) -> std::path::PathBuf {
     let home = directory.join("home");
@@ -41,6 +46,7 @@ fn home(directory: &Path) -> std::path::PathBuf {
         ("agents/main/AGENTS.md", "guide"),
         ("scripts/hello.json", "{}"),
         ("agents/main/memory/self.md", "me"),
+        (long_path().as_str(), "deep"),
         ("agents/main/.holon/cache/big", "again"),
     ] {
         let path = home.join(path);
@@ -65,6 +71,7 @@ fn a_restored_home_has_the_files_and_none_of_the_secrets() {
     let read = |path: &str| fs::read_to_string(target.join(path)).ok();
     assert_eq!(read("agents/main/AGENTS.md").as_deref(), Some("guide"));
     assert_eq!(read("agents/main/memory/self.md").as_deref(), Some("me"));
+    assert_eq!(read(&long_path()).as_deref(), Some("deep"));
     assert_eq!(read("config.toml").as_deref(), Some("# settings\n"));
     assert_eq!(read("scripts/hello.json").as_deref(), Some("{}"));
     assert_eq!(read("credentials.json"), None);
@@ -268,6 +275,48 @@ fn a_hostile_backup_writes_nothing_outside_of_the_new_home() {
             "{name}"
         );
     }
+}
+
+#[test]
+fn a_header_of_a_long_path_is_read_in_part_only() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("a.tar");
+    for kind in [
+        tar::EntryType::GNULongName,
+        tar::EntryType::GNULongLink,
+        tar::EntryType::XHeader,
+    ] {
+        hostile(&file, &[]);
+        // Two blocks of zeros end the archive. The header in their place states three gigabytes, which are a hole.
+        let mut out = OpenOptions::new().write(true).open(&file).expect("opens");
+        out.seek(SeekFrom::End(-1024)).expect("seeks");
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_size(3 << 30);
+        header.set_cksum();
+        out.write_all(header.as_bytes()).expect("writes");
+        out.set_len(4 << 30).expect("grows");
+        let error = restore(&file, &directory.path().join("new")).expect_err("is refused");
+        assert_eq!(error.code(), "invalid_backup", "{error}");
+        let text = error.to_string();
+        let expected = ["a path in it is too long", "is not a regular file"];
+        assert!(expected.iter().any(|words| text.contains(words)), "{text}");
+    }
+}
+
+#[test]
+fn what_a_crash_left_is_removed_by_the_next_one_and_what_is_in_use_stays() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let used = staging::Staging::create(directory.path(), "backup").expect("creates");
+    let left = directory.path().join(".holon-backup-0123456789abcdef");
+    let other = directory.path().join(".holon-restore-0123456789abcdef");
+    for path in [&left, &other] {
+        fs::create_dir(path).expect("makes");
+        fs::write(path.join("store"), "half").expect("writes");
+    }
+    let next = staging::Staging::create(directory.path(), "backup").expect("creates");
+    assert!(used.root().exists() && next.root().exists() && other.exists());
+    assert!(!left.exists());
 }
 
 #[test]

@@ -8,20 +8,22 @@ use super::manifest::{
     FORMAT, FileEntry, INDEX, INDEX_BYTES, Index, MANIFEST, MANIFEST_BYTES, Manifest, SEAL, Seal,
     UNSEALED,
 };
-use super::staging::{Staging, parent_of};
+use super::staging::{Staging, parent_of, sync_directory};
 use super::{AGENTS, SCRIPTS, STORE, is_backed_up};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use tar::{Archive, Entry, EntryType};
 
+/// Longest path of a file in a backup. Linux has none that is longer.
+const LONG_PATH_BYTES: u64 = 4_096;
 /// Bytes that are read at a time.
 const CHUNK: usize = 64 << 10;
 
@@ -79,6 +81,7 @@ fn make(backup: &Path, home: &Path) -> Result<RestoreReport, BackupError> {
         home: home.to_owned(),
         source,
     })?;
+    sync_directory(parent)?;
     Ok(RestoreReport {
         home_dir: home.to_owned(),
         backed_up_at: manifest.created_at,
@@ -127,15 +130,21 @@ impl Unpacking<'_> {
         let cut_off = |unpacking: &Self, error: io::Error| {
             unpacking.invalid(format!("it cannot be read as a tar file ({error})"))
         };
+        // Raw, because the library reads the headers of long paths whole, whatever size they state.
         let entries = archive.entries().map_err(|error| cut_off(self, error))?;
         let (mut manifest, mut index, mut seal) = (None, None, None);
-        for entry in entries {
+        let mut long_path = None;
+        for entry in entries.raw(true) {
             let entry = entry.map_err(|error| match &manifest {
                 // The error would quote bytes of whatever the file is.
                 None => self.invalid("it is not a file that holon backup made"),
                 Some(_) => cut_off(self, error),
             })?;
-            let path = self.path_of(&entry)?;
+            if entry.header().entry_type() == EntryType::GNULongName {
+                long_path = Some(self.long_path(entry)?);
+                continue;
+            }
+            let path = self.path_of(&entry, long_path.take())?;
             match (&manifest, &index, &seal) {
                 (None, ..) if path == MANIFEST => {
                     let read: Described<Manifest> = self.json(entry, MANIFEST_BYTES)?;
@@ -188,11 +197,27 @@ impl Unpacking<'_> {
         }
     }
 
-    fn path_of(&self, entry: &Entry<'_, impl Read>) -> Result<String, BackupError> {
-        let path = entry
-            .path()
-            .ok()
-            .and_then(|path| path.to_str().map(str::to_owned));
+    /// Reads the path of the next entry, which is too long for its header.
+    fn long_path(&self, entry: Entry<'_, impl Read>) -> Result<String, BackupError> {
+        let mut path = Vec::new();
+        let read = entry.take(LONG_PATH_BYTES + 1).read_to_end(&mut path);
+        read.map_err(|error| self.invalid(error.to_string()))?;
+        if path.len() as u64 > LONG_PATH_BYTES {
+            return Err(self.invalid("a path in it is too long"));
+        }
+        if path.last() == Some(&0) {
+            path.pop();
+        }
+        String::from_utf8(path).map_err(|_| self.invalid("a path in it is not text"))
+    }
+
+    fn path_of(
+        &self,
+        entry: &Entry<'_, impl Read>,
+        long_path: Option<String>,
+    ) -> Result<String, BackupError> {
+        let in_header = || Some(entry.path().ok()?.to_str()?.to_owned());
+        let path = long_path.or_else(in_header);
         let path = path.ok_or_else(|| self.invalid("a path in it is not text"))?;
         if entry.header().entry_type() == EntryType::Regular {
             Ok(path)
@@ -257,7 +282,8 @@ impl Unpacking<'_> {
         if let Some(file) = index.files.iter().find(|file| !is_same(file)) {
             return Err(self.invalid(format!("{} differs from its index", file.path)));
         }
-        if index.files.len() != self.files.len() || !self.files.contains_key(STORE) {
+        let listed: BTreeSet<&str> = index.files.iter().map(|file| file.path.as_str()).collect();
+        if listed.len() != self.files.len() || !self.files.contains_key(STORE) {
             return Err(self.invalid("its index does not list its files"));
         }
         Ok(())

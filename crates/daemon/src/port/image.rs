@@ -114,6 +114,9 @@ fn inspect(file_path: &str, content: &[u8]) -> Result<ViewedImage, ToolError> {
     if width == 0 || height == 0 {
         return Err(unsupported("has no pixels"));
     }
+    if !is_whole(format, content) {
+        return Err(unsupported("is cut off or damaged"));
+    }
     Ok(ViewedImage {
         file_path: file_path.to_owned(),
         media_type: format,
@@ -122,6 +125,24 @@ fn inspect(file_path: &str, content: &[u8]) -> Result<ViewedImage, ToolError> {
         bytes: content.len() as u64,
         sha256: text::sha256_hex(content),
     })
+}
+
+/// Returns true if an image ends as its format says. Providers refuse the whole request for one that does not.
+fn is_whole(format: ImageFormat, content: &[u8]) -> bool {
+    let has = |mark: &[u8]| content.windows(mark.len()).any(|part| part == mark);
+    match format {
+        ImageFormat::Png => has(b"IDAT") && has(b"IEND\xae\x42\x60\x82"),
+        ImageFormat::Jpeg => has(b"\xff\xda") && has(b"\xff\xd9"),
+        // An image descriptor, and the byte that ends the file.
+        ImageFormat::Gif => content.contains(&b',') && content.trim_ascii_end().ends_with(b";"),
+        ImageFormat::Webp => {
+            let stated = content.get(4..8).and_then(|size| size.try_into().ok());
+            let stated = stated
+                .map(u32::from_le_bytes)
+                .and_then(|size| usize::try_from(size).ok());
+            stated.is_some_and(|size| size >= 32 && content.len() >= size + 8)
+        }
+    }
 }
 
 /// Writes a copy, and removes the oldest ones if there are too many.

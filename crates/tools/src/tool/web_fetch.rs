@@ -5,6 +5,7 @@ use crate::lines::{FenceKey, line, section};
 use crate::schema;
 use holon_domain::intent::{HostAction, Intent};
 use holon_domain::limits::WEB_URL_BYTES;
+use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolFamily, ToolSpec};
 use holon_domain::web::{ExtractMode, FetchedPage, WebFetch};
 use schemars::JsonSchema;
@@ -84,13 +85,16 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
 pub fn envelope(fetched: Result<FetchedPage, ToolError>) -> ToolEnvelope {
     match fetched {
         Ok(page) => {
-            let summary = format!("{} answered {}", page.final_url, page.status);
+            let address = text::preview(&page.final_url, SUMMARY_URL_BYTES);
+            let summary = format!("{address} answered {}", page.status);
             ToolEnvelope::success(NAME, summary, json!(page))
         }
         Err(error) => ToolEnvelope::failure(NAME, error),
     }
 }
 
+/// Bytes of an address in the summary of a result.
+const SUMMARY_URL_BYTES: usize = 200;
 /// Bytes of a content type that a receipt shows.
 const MEDIA_TYPE_BYTES: usize = 80;
 
@@ -123,7 +127,6 @@ pub(crate) fn text(page: &FetchedPage, key: FenceKey<'_>) -> String {
         "status {} ({kind}, {} bytes, sha256 {})",
         page.status, page.bytes_read, page.sha256
     );
-    line(&mut text, &format!("address: {}", page.final_url));
     if let Some(reason) = &page.cut_reason {
         line(&mut text, &format!("not the whole page: {reason}"));
     } else if page.truncated {
@@ -133,6 +136,8 @@ pub(crate) fn text(page: &FetchedPage, key: FenceKey<'_>) -> String {
         );
     }
     line(&mut text, EXTERNAL);
+    // The site chooses where it redirects to, so the address is its text too.
+    line(&mut text, &format!("address: {}", page.final_url));
     section(&mut text, key, "page", &page.text);
     if page.text.is_empty() {
         line(&mut text, "(no text)");

@@ -284,7 +284,13 @@ async fn a_permitted_host_cannot_lead_to_one_that_is_not() {
                 "{target}: {refused:?}"
             );
         }
-        for target in ["file:///etc/passwd", "javascript:alert(1)", "http://"] {
+        let long = format!("/{}", "say-".repeat(1_000));
+        for target in [
+            "file:///etc/passwd",
+            "javascript:alert(1)",
+            "http://",
+            &long,
+        ] {
             let words =
                 format!("HTTP/1.1 302 Found\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
             let outside = Server::start(Conduct::Stops(String::leak(words))).await;

@@ -3,12 +3,13 @@
 use super::*;
 use std::os::unix::fs::symlink;
 
-/// A PNG of this size. Only its header matters.
+/// A PNG of this size. Its header and its end are real.
 fn png(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend(width.to_be_bytes());
     bytes.extend(height.to_be_bytes());
     bytes.extend([8, 2, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend(b"\0\0\0\0IDAT\0\0\0\0\0\0\0\0IEND\xae\x42\x60\x82");
     bytes
 }
 
@@ -102,6 +103,12 @@ fn what_is_no_image_of_the_workspace_is_refused() {
     symlink(&outside, root.join("sub/link.png")).expect("linked");
     place.write("sub/text.png", b"no image at all");
     place.write("sub/cut.png", &png(8, 6)[..18]);
+    place.write("sub/half.png", &png(8, 6)[..33]);
+    place.write("sub/half.gif", b"GIF89a\x08\0\x06\0\0\0\0\0");
+    place.write(
+        "sub/half.webp",
+        b"RIFF\xff\0\0\0WEBPVP8 \xf0\0\0\0\0\0\0\x9d\x01\x2a\x08\0\x06\0\0\0\0\0",
+    );
     place.write("sub/wide.png", &png(8_001, 1));
     place.write("sub/empty.png", &png(0, 6));
     place.write("sub/huge.png", &vec![0; 3_500_001]);
@@ -114,6 +121,9 @@ fn what_is_no_image_of_the_workspace_is_refused() {
         ("none.png", ToolErrorKind::FileMissing),
         ("text.png", ToolErrorKind::UnsupportedContentType),
         ("cut.png", ToolErrorKind::UnsupportedContentType),
+        ("half.png", ToolErrorKind::UnsupportedContentType),
+        ("half.gif", ToolErrorKind::UnsupportedContentType),
+        ("half.webp", ToolErrorKind::UnsupportedContentType),
         ("empty.png", ToolErrorKind::UnsupportedContentType),
         ("page.svg", ToolErrorKind::UnsupportedContentType),
         ("wide.png", ToolErrorKind::TooLarge),
