@@ -2,7 +2,7 @@
 //!
 //! | boundary | ends the episode | if |
 //! |---|---|---|
-//! | `active_work_switched` | before the turn | it is about another work item |
+//! | `active_work_switched` | before the turn | it is about another work item, or without one in another workspace |
 //! | `result_checkpoint` | with the turn | it completed its item |
 //! | `task_rejoined` | with the turn | it took the result of a task for its item, and the episode has two turns |
 //! | `wait_boundary` | with the turn | it rests with its item, and the episode has two turns |
@@ -56,11 +56,13 @@ impl TurnFacts<'_> {
     }
 }
 
-/// Returns true if the turn is about another item than the open episode. A turn without an item belongs to either.
+/// Returns true if the turn is about another item than the open episode, or, if both have none, took place in another
+/// workspace: a search looks for episodes in the workspace they belong to. A turn without an item belongs to any item.
 pub(crate) fn is_about_other_work(open: &EpisodeBuilder, facts: &TurnFacts<'_>) -> bool {
     match (&open.content.current_work_item_id, facts.item) {
         (Some(open), Some(item)) => *open != item.id,
-        (Some(_) | None, Some(_) | None) => false,
+        (None, None) => open.content.workspace_id != facts.workspace_id,
+        (Some(_), None) | (None, Some(_)) => false,
     }
 }
 

@@ -354,6 +354,19 @@ fn another_item_ends_the_episode_before_its_turn() {
 }
 
 #[test]
+fn talk_in_another_workspace_begins_another_episode() {
+    let mut world = states::idle();
+    chat(&mut world);
+    chat(&mut world);
+    let first = world.agent.workspace.workspace_id.clone();
+    world.agent.settings.workspace = make::workspace("other");
+    chat(&mut world);
+    assert_eq!(boundaries(&world), [EpisodeBoundary::ActiveWorkSwitched]);
+    let content = &world.episodes[0].content;
+    assert_eq!((&content.workspace_id, content.end_turn_index), (&first, 2));
+}
+
+#[test]
 fn an_episode_of_talk_ends_at_the_turn_cap() {
     let mut world = states::idle();
     for _ in 0..EPISODE_TURNS {
