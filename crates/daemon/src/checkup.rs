@@ -20,6 +20,13 @@ pub struct DatabaseCheck {
 #[must_use]
 pub fn check_database(settings: &Settings) -> DatabaseCheck {
     let path = crate::survey::db_path(settings);
+    // A pipe in its place would keep a reader waiting.
+    if std::fs::metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return DatabaseCheck {
+            bytes: Some(0),
+            findings: vec![format!("{} is not a regular file", path.display())],
+        };
+    }
     let mut findings = crate::survey(settings);
     match holon_store::check_pages(&path) {
         Ok(damaged) => findings.extend(damaged),

@@ -5,6 +5,7 @@
 //! deletes it, the lock on the store's directory still keeps a second owner out.
 
 use crate::held_files::FileId;
+use crate::open::with_suffix;
 use crate::owner::{self, OwnerNote};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::Write as _;
@@ -15,6 +16,10 @@ use std::path::{Path, PathBuf};
 
 const PRIVATE: u32 = 0o700;
 const OTHERS: u32 = 0o077;
+/// Bit of a directory in which everyone may write, such as `/tmp`.
+const STICKY: u32 = 0o1000;
+/// Directories of a home.
+const PARTS: [&str; 3] = ["state", "run", "agents"];
 
 /// The reason why a home cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +41,14 @@ pub enum HomeError {
         "{path} has loose permissions ({mode:04o}): others could read or change it. Run: chmod 700 {path}"
     )]
     Loose { path: PathBuf, mode: u32 },
+    /// The directory is open to others and holds something else than a home.
+    #[error(
+        "{path} is open to others ({mode:04o}) and is for something else, so it is no place for a home. Use a directory of its own: --home DIR, or HOLON_HOME"
+    )]
+    NoHome { path: PathBuf, mode: u32 },
+    /// Something else stands where a file of the home belongs.
+    #[error("{path} is not a regular file; move it away")]
+    NoFile { path: PathBuf },
     /// The home belongs to another user.
     #[error("{path} belongs to user {owner}, not to this user ({user}); use a home of your own")]
     Foreign {
@@ -108,7 +121,7 @@ impl Home {
             lock,
             _guard: guard,
         };
-        home.check_store()?;
+        check_store(&home.db_path(), &home.agents_dir())?;
         Ok(home)
     }
 
@@ -122,10 +135,33 @@ impl Home {
         if Self::examine(path)? == HomeState::EmptyAndLoose {
             tighten(path)?;
         }
-        for part in ["state", "run", "agents"] {
+        for part in PARTS {
             make_private(&path.join(part))?;
         }
-        Ok(())
+        Self::examine_parts(path)
+    }
+
+    /// Checks that the directories of a home, which may be links, are private too, and that files of the host stand where
+    /// they belong. Changes nothing; what is missing is in order.
+    ///
+    /// # Errors
+    /// When a directory belongs to another user or is open to others, when something is no file, or when the store of
+    /// existing agents is missing.
+    pub fn examine_parts(path: &Path) -> Result<(), HomeError> {
+        for part in PARTS.map(|part| path.join(part)) {
+            // What lies in a private home is out of the reach of others, unless it lies elsewhere.
+            if fs::symlink_metadata(&part).is_ok_and(|found| found.is_symlink()) {
+                check(&part)?;
+            }
+        }
+        let store = store_path(path);
+        let beside = ["", "-wal", "-shm"].map(|suffix| with_suffix(&store, suffix));
+        for file in beside.into_iter().chain([lock_path(path)]) {
+            if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+                return Err(HomeError::NoFile { path: file });
+            }
+        }
+        check_store(&store, &path.join("agents"))
     }
 
     /// Checks that a home belongs to this user and to this user alone. Changes nothing.
@@ -197,7 +233,7 @@ impl Home {
     /// Path of the database file.
     #[must_use]
     pub fn db_path(&self) -> PathBuf {
-        self.state_path().join("holon.sqlite3")
+        store_path(&self.root)
     }
 
     /// Directory of a running host's socket and marks.
@@ -223,17 +259,28 @@ impl Home {
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")
     }
+}
 
-    fn check_store(&self) -> Result<(), HomeError> {
-        let (store, agents) = (self.db_path(), self.agents_dir());
-        let known = store
-            .try_exists()
-            .map_err(|source| io_error(&store, source))?;
-        if known || !has_directory(&agents).map_err(|source| io_error(&agents, source))? {
-            return Ok(());
-        }
-        Err(HomeError::StoreMissing { store, agents })
+fn store_path(home: &Path) -> PathBuf {
+    home.join("state").join("holon.sqlite3")
+}
+
+/// Checks that existing agents have their store.
+fn check_store(store: &Path, agents: &Path) -> Result<(), HomeError> {
+    let known = store
+        .try_exists()
+        .map_err(|source| io_error(store, source))?;
+    let has_agents = || match has_directory(agents) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        found => found.map_err(|source| io_error(agents, source)),
+    };
+    if known || !has_agents()? {
+        return Ok(());
     }
+    Err(HomeError::StoreMissing {
+        store: store.to_owned(),
+        agents: agents.to_owned(),
+    })
 }
 
 /// Returns true if the directory holds another one. An agent's home is a directory; stray files do not count.
@@ -280,13 +327,18 @@ fn check(path: &Path) -> Result<(), HomeError> {
         });
     }
     let mode = found.mode() & 0o7777;
-    if mode & OTHERS != 0 {
-        return Err(HomeError::Loose {
-            path: path.to_owned(),
-            mode,
-        });
+    if mode & OTHERS == 0 {
+        return Ok(());
     }
-    Ok(())
+    let path = path.to_owned();
+    // Advice to close such a directory would break what it is for.
+    let is_shared = mode & STICKY != 0 || path.parent().is_none();
+    let marks = PARTS.into_iter().chain(["config.toml"]);
+    let is_home = marks.map(|mark| path.join(mark)).any(|mark| mark.exists());
+    if is_shared || !is_home && !is_empty(&path) {
+        return Err(HomeError::NoHome { path, mode });
+    }
+    Err(HomeError::Loose { path, mode })
 }
 
 pub(crate) fn lock_path(home: &Path) -> PathBuf {

@@ -83,7 +83,9 @@ async fn host_model(home: &Path) -> Option<HostModel> {
 fn observe(settings: &Settings) -> MachineFacts {
     let home = &settings.home.value;
     MachineFacts {
-        home: Home::examine(home).map_err(|error| error.to_string()),
+        home: Home::examine(home)
+            .and_then(|state| Home::examine_parts(home).map(|()| state))
+            .map_err(|error| error.to_string()),
         home_path: home.clone(),
         token_problem: token_problem(&home.join("run/control.token")),
         free_bytes: checkup::free_bytes(home),

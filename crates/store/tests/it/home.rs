@@ -9,6 +9,42 @@ fn mode(path: &std::path::Path) -> u32 {
 }
 
 #[test]
+fn a_directory_for_something_else_is_no_home_and_no_part_of_one() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let shared = directory.path().join("shared");
+    fs::create_dir(&shared).expect("makes");
+    fs::write(shared.join("file"), "of others").expect("writes");
+    for mode in [0o755, 0o1777] {
+        fs::set_permissions(&shared, Permissions::from_mode(mode)).expect("sets");
+        let error = Home::open(&shared).expect_err("is refused");
+        assert!(matches!(error, HomeError::NoHome { .. }), "{error:?}");
+        assert!(!error.to_string().contains("chmod"), "{error}");
+    }
+    let home = directory.path().join("home");
+    drop(Home::open(&home).expect("opens"));
+    fs::remove_dir_all(home.join("run")).expect("removes");
+    std::os::unix::fs::symlink(&shared, home.join("run")).expect("links");
+    assert!(matches!(Home::open(&home), Err(HomeError::NoHome { .. })));
+    fs::remove_file(home.join("run")).expect("removes");
+    for part in [
+        "run/holon.lock",
+        "state/holon.sqlite3",
+        "state/holon.sqlite3-shm",
+    ] {
+        let place = home.join(part);
+        fs::remove_file(&place).ok();
+        fs::create_dir_all(&place).expect("makes");
+        let error = Home::open(&home).expect_err("is refused");
+        assert!(
+            matches!(error, HomeError::NoFile { .. }),
+            "{part}: {error:?}"
+        );
+        fs::remove_dir(&place).expect("removes");
+    }
+    drop(Home::open(&home).expect("opens"));
+}
+
+#[test]
 fn a_missing_home_is_made_private_with_its_parts() {
     let directory = tempfile::tempdir().expect("a directory");
     let home = Home::open(&directory.path().join("deep/home")).expect("opens");
