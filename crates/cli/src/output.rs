@@ -185,7 +185,10 @@ impl Output {
             self.failure(&parser_failure(&words));
             return;
         }
-        if words.contains(|c| c != '\n' && is_display_control(c)) {
+        // The rendered text has lost escape sequences, also those that were typed; the coloured one has them.
+        let is_control = |c: char| c != '\n' && is_display_control(c);
+        let typed = std::env::args_os().any(|arg| arg.to_string_lossy().contains(is_control));
+        if typed || words.contains(is_control) {
             self.note(&words);
         } else {
             // A failure to print has no other place to be reported.

@@ -277,3 +277,20 @@ fn an_explanation_the_doctor_and_briefs_fit_into_eighty_columns() {
     }
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_typed_escape_sequence_is_not_repeated_to_the_terminal() {
+    let world = world();
+    let typed = "stat\u{1b}]52;c;QQ==\u{7}us";
+    for args in [
+        &[typed][..],
+        &["help", typed],
+        &["tail", "--limit", typed],
+        &["daemon", "start", "--port", typed],
+    ] {
+        let shown = on_a_terminal(&world, args);
+        assert!(shown.contains("error:"), "{args:?}: {shown:?}");
+        let has_typed = shown.contains("\u{1b}]") || shown.contains('\u{7}');
+        assert!(!has_typed, "{args:?}: {shown:?}");
+    }
+}
