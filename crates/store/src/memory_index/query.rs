@@ -7,6 +7,8 @@ use super::text::{Piece, bigrams, fold, pieces, tokens_of};
 use holon_domain::limits::{MEMORY_QUERY_BYTES, MEMORY_QUERY_TERMS};
 use holon_domain::text::prefix;
 
+/// Characters of a run without spaces that are searched for.
+const RUN_CHARS: usize = 24;
 /// Most phrases of one expression, over all of its terms.
 const PHRASES: usize = 96;
 /// Shortest id whose beginning finds it, in bytes.
@@ -53,13 +55,16 @@ impl Query {
         let mut is_cut = text.len() < written.len();
         let mut terms: Vec<Term> = Vec::new();
         let mut phrases = 0;
-        for term in pieces(text).map(Term::of) {
+        for piece in pieces(text) {
+            let (piece, is_part) = shorten(piece);
+            is_cut |= is_part;
+            let term = Term::of(piece);
             if terms.iter().any(|known| known.written == term.written) {
                 continue;
             }
             if terms.len() >= MEMORY_QUERY_TERMS || phrases + term.phrases > PHRASES {
                 is_cut = true;
-                break;
+                continue;
             }
             phrases += term.phrases;
             terms.push(term);
@@ -84,6 +89,17 @@ impl Query {
     pub(super) fn any(&self) -> Option<String> {
         let any = join(&self.terms, " OR ", |term| &term.any);
         any.filter(|any| Some(any) != self.all().as_ref())
+    }
+}
+
+/// Cuts a long run of characters without spaces, so that it leaves room for the other terms. Returns true if it was cut.
+fn shorten(piece: Piece<'_>) -> (Piece<'_>, bool) {
+    match piece {
+        Piece::Run(run) => match run.char_indices().nth(RUN_CHARS) {
+            Some((end, _)) => (Piece::Run(prefix(run, end)), true),
+            None => (piece, false),
+        },
+        Piece::Word(_) => (piece, false),
     }
 }
 
@@ -150,6 +166,18 @@ fn quoted(token: &str) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_long_run_without_spaces_leaves_room_for_the_words_behind_it() {
+        let query = Query::parse(&format!("{} session_store.rs", "中文".repeat(49)));
+        let written: Vec<&str> = query
+            .terms
+            .iter()
+            .map(|term| term.written.as_str())
+            .collect();
+        assert_eq!(written, ["中文".repeat(12).as_str(), "session_store.rs"]);
+        assert!(query.is_cut);
+    }
 
     #[test]
     fn a_query_asks_for_all_of_its_words_and_then_for_any() {
