@@ -1,31 +1,31 @@
 //! Memory of agents: searches, exact reads and the feeding of their indexes.
 //!
 //! The index of an agent is a file in its home that `store` owns. Before a search the changes of the store are taken up
-//! to a bound, and the curated files are compared with their documents; what is left is reported as lag. An agent
-//! without a home has no file, so its index is built in memory for the one search. Episodes are also exported to a file
-//! in the home.
+//! to a bound, and the curated files are compared with their documents; what is left is reported as lag, and the feed
+//! loop goes on with it. An agent without a home has no file, so its index is kept in memory.
+//! Episodes are also exported to a file in the home.
 
 mod export;
 mod feed;
+mod homeless;
+mod index_use;
 #[cfg(test)]
 mod tests;
+mod unfinished;
 
-use crate::ports::{Clock, CuratedContent, MemoryFiles, Ports};
+use crate::ports::{Clock, MemoryFiles, Ports};
 use holon_domain::agent::AgentRecord;
-use holon_domain::limits::{MEMORY_CATCH_UP_MS, MEMORY_PROFILES};
+use holon_domain::limits::MEMORY_PROFILES;
 use holon_domain::memory::{
-    CuratedFile, MemoryContent, MemoryDocument, MemoryFault, MemoryGet, MemoryKind, MemoryLag,
-    MemoryPage, MemoryProvenance, MemoryRebuild, MemoryScope, MemorySearch, SourceRef,
+    MemoryContent, MemoryFault, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch,
 };
 use holon_domain::{AgentId, WorkspaceId};
-use holon_store::{
-    IndexFault, IndexOwner, IndexPosition, MemoryIndex, MemoryReads, SourceChange, StoredProfile,
-};
-use serde_json::json;
+use holon_store::{IndexFault, IndexPosition, MemoryIndex, MemoryReads};
+use homeless::HomelessIndexes;
+use index_use::{IndexUse, Used};
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use unfinished::Unfinished;
 
 /// The agent whose memory is meant, and the workspace it works in.
 #[derive(Debug, Clone)]
@@ -64,6 +64,8 @@ pub(crate) struct Memory {
     clock: Arc<dyn Clock>,
     /// One use of an agent's index at a time: a damaged one is replaced, which no other use may see.
     locks: Arc<Mutex<HashMap<AgentId, Weak<tokio::sync::Mutex<()>>>>>,
+    homeless: Arc<HomelessIndexes>,
+    unfinished: Arc<Unfinished>,
 }
 
 impl Memory {
@@ -73,6 +75,8 @@ impl Memory {
             files: Arc::clone(&ports.memory),
             clock: Arc::clone(&ports.clock),
             locks: Arc::default(),
+            homeless: Arc::default(),
+            unfinished: Arc::default(),
         }
     }
 
@@ -89,17 +93,16 @@ impl Memory {
         subject: &MemorySubject,
         search: MemorySearch,
     ) -> Result<MemoryPage, MemoryFault> {
-        let mut use_of = self.enter(subject).await?;
-        let notes = use_of.refresh(subject).await?;
         let now = self.clock.now();
         let workspace = subject.workspace_id.clone();
-        let limit = Duration::from_millis(MEMORY_CATCH_UP_MS);
-        use_of.catch_up(limit).await?;
-        let hits = use_of
-            .with(move |index| index.search(&search, &workspace, now))
+        let used = self
+            .up_to_date(subject, move |index| index.search(&search, &workspace, now))
             .await?;
-        let lag = use_of.lag().await?;
-        Ok(hits.into_page(lag, notes))
+        let notes = used.left_out.iter().map(|left_out| {
+            let (path, reason) = (left_out.file.path(), &left_out.reason);
+            format!("{path} is not searched: {reason}")
+        });
+        Ok(used.answer.into_page(used.lag, notes.collect()))
     }
 
     pub(crate) async fn get(
@@ -107,49 +110,73 @@ impl Memory {
         subject: &MemorySubject,
         get: MemoryGet,
     ) -> Result<MemoryContent, MemoryFault> {
-        let mut use_of = self.enter(subject).await?;
-        use_of.refresh(subject).await?;
-        use_of
-            .catch_up(Duration::from_millis(MEMORY_CATCH_UP_MS))
-            .await?;
         let source_ref = get.source_ref.clone();
-        let found = use_of.with(move |index| index.get(&source_ref)).await?;
-        let document = found.ok_or_else(|| MemoryFault::NotFound {
-            source_ref: get.source_ref.to_string(),
+        let used = self
+            .up_to_date(subject, move |index| index.get(&source_ref))
+            .await?;
+        let document = used.answer.ok_or_else(|| {
+            let mut left_out = used.left_out.iter();
+            match left_out.find(|left_out| left_out.source_ref() == get.source_ref) {
+                Some(left_out) => MemoryFault::Unavailable {
+                    reason: format!("{} is not read: {}", left_out.file.path(), left_out.reason),
+                },
+                None => MemoryFault::NotFound {
+                    source_ref: get.source_ref.to_string(),
+                },
+            }
         })?;
         Ok(document.content(get.max_chars))
     }
 
-    /// Takes steps of a rebuild for a bounded time. `restarts` begins it anew.
+    /// Takes steps of a rebuild for a bounded time. `restarts` begins it anew, and the export of episodes with it.
     pub(crate) async fn rebuild(
         &self,
         subject: &MemorySubject,
         restarts: bool,
     ) -> Result<MemoryRebuild, MemoryFault> {
-        let mut use_of = self.enter(subject).await?;
         if restarts {
-            let owner = use_of.owner.clone();
-            use_of.with(move |index| index.restart(&owner)).await?;
+            let mut use_of = self.enter(subject).await?;
+            use_of.restart().await?;
         }
-        use_of.refresh(subject).await?;
-        let limit = Duration::from_millis(MEMORY_CATCH_UP_MS);
-        use_of.catch_up(limit).await?;
-        let position = use_of.position()?.clone();
-        let lag = use_of.lag().await?;
-        let documents = use_of.with(|index| index.documents()).await?;
-        drop(use_of);
-        if !lag.is_behind() && self.files.has_home(&subject.agent_home).await {
-            self.export_episodes(subject).await?;
+        let used = self
+            .up_to_date(subject, |index: &mut MemoryIndex| index.documents())
+            .await?;
+        let done = !used.lag.is_behind();
+        if (restarts || done) && self.files.has_home(&subject.agent_home).await {
+            self.export_episodes(subject, restarts).await?;
         }
         Ok(MemoryRebuild {
-            documents,
-            reading: match position {
+            documents: used.answer,
+            reading: match used.position {
                 IndexPosition::Building { kind, .. } => Some(kind),
                 IndexPosition::Empty | IndexPosition::Following { .. } => None,
             },
-            pending: lag.pending,
-            done: !lag.is_behind(),
+            pending: used.lag.pending,
+            done,
         })
+    }
+
+    /// Brings an agent's index up to date for a bounded time and works on it. One that turns out to be damaged is thrown
+    /// away, and everything is done once more on a new one. The feed loop goes on with what is left.
+    async fn up_to_date<T: Send + 'static>(
+        &self,
+        subject: &MemorySubject,
+        work: impl Fn(&mut MemoryIndex) -> Result<T, IndexFault> + Clone + Send + 'static,
+    ) -> Result<Used<T>, MemoryFault> {
+        let mut use_of = self.enter(subject).await?;
+        let used = match use_of.bring_up_and(subject, work.clone()).await {
+            Err(IndexFault::Unsound { reason }) => {
+                let agent_id = &subject.agent_id;
+                tracing::warn!(%agent_id, reason, "the memory index is thrown away");
+                use_of.replace().await?;
+                use_of.bring_up_and(subject, work).await?
+            }
+            done => done?,
+        };
+        if used.lag.is_behind() && use_of.has_file() {
+            self.unfinished.add(subject.agent_id.clone());
+        }
+        Ok(used)
     }
 
     /// Begins a use of an agent's index, after the uses before it.
@@ -163,19 +190,7 @@ impl Memory {
                 .ok_or_else(|| MemoryFault::Unavailable {
                     reason: format!("there is no agent {}", subject.agent_id),
                 })?;
-        let home = PathBuf::from(&subject.agent_home);
-        let (place, opener) = (home.clone(), owner.clone());
-        let index = off_thread(move || match MemoryIndex::open(&place, &opener)? {
-            Some(index) => Ok(index),
-            None => MemoryIndex::in_memory(&opener),
-        });
-        Ok(IndexUse {
-            memory: self.clone(),
-            index: Some(index.await?),
-            owner,
-            home,
-            _guard: guard,
-        })
+        Ok(IndexUse::begin(self.clone(), subject, owner, guard).await?)
     }
 
     fn lock_of(&self, agent_id: &AgentId) -> Arc<tokio::sync::Mutex<()>> {
@@ -193,216 +208,5 @@ impl Memory {
 fn unreadable(error: &holon_store::Error) -> MemoryFault {
     MemoryFault::Unavailable {
         reason: error.to_string(),
-    }
-}
-
-/// Runs work on an index on a thread for blocking work.
-async fn off_thread<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, IndexFault> + Send + 'static,
-) -> Result<T, IndexFault> {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(stopped) => Err(IndexFault::Unavailable {
-            reason: format!("the work on the index ended early: {stopped}"),
-        }),
-    }
-}
-
-/// One use of an agent's index. No other use of it runs at the same time.
-struct IndexUse {
-    memory: Memory,
-    /// Absent only while a thread works on it.
-    index: Option<MemoryIndex>,
-    owner: IndexOwner,
-    home: PathBuf,
-    _guard: tokio::sync::OwnedMutexGuard<()>,
-}
-
-impl IndexUse {
-    /// Runs work on the index. One that turns out to be damaged is thrown away and the work is done once more on a new
-    /// one, which is then empty.
-    async fn with<T: Send + 'static>(
-        &mut self,
-        work: impl Fn(&mut MemoryIndex) -> Result<T, IndexFault> + Clone + Send + 'static,
-    ) -> Result<T, MemoryFault> {
-        match self.with_once(work.clone()).await {
-            Err(IndexFault::Unsound { reason }) => {
-                tracing::warn!(agent_id = %self.owner.agent_id, reason, "the memory index is thrown away");
-                let (home, owner) = (self.home.clone(), self.owner.clone());
-                self.index = None;
-                let index = off_thread(move || {
-                    MemoryIndex::discard(&home)?;
-                    match MemoryIndex::open(&home, &owner)? {
-                        Some(index) => Ok(index),
-                        None => MemoryIndex::in_memory(&owner),
-                    }
-                });
-                self.index = Some(index.await?);
-                let limit = Duration::from_millis(MEMORY_CATCH_UP_MS);
-                self.catch_up_once(limit).await?;
-                Ok(self.with_once(work).await?)
-            }
-            done => Ok(done?),
-        }
-    }
-
-    async fn with_once<T: Send + 'static>(
-        &mut self,
-        work: impl FnOnce(&mut MemoryIndex) -> Result<T, IndexFault> + Send + 'static,
-    ) -> Result<T, IndexFault> {
-        let index = self.index.take();
-        let mut index = index.ok_or_else(|| IndexFault::Unavailable {
-            reason: "the work on the index ended early".to_owned(),
-        })?;
-        let (index, done) = off_thread(move || {
-            let done = work(&mut index);
-            Ok((index, done))
-        })
-        .await?;
-        self.index = Some(index);
-        done
-    }
-
-    fn position(&self) -> Result<&IndexPosition, MemoryFault> {
-        let index = self.index.as_ref();
-        index
-            .map(MemoryIndex::position)
-            .ok_or_else(|| MemoryFault::Unavailable {
-                reason: "the work on the index ended early".to_owned(),
-            })
-    }
-
-    /// Compares the curated files and the profiles of workspaces with their documents. Returns what was left out.
-    async fn refresh(&mut self, subject: &MemorySubject) -> Result<Vec<String>, MemoryFault> {
-        let mut notes = Vec::new();
-        let mut changes = Vec::new();
-        let files = self.memory.files.curated(&subject.agent_home).await;
-        for (file, content) in files {
-            if let CuratedContent::Unreadable { reason } = &content {
-                notes.push(format!("{} is not searched: {reason}", file.path()));
-            }
-            changes.push(curated_change(&subject.agent_id, file, content));
-        }
-        for workspace in &subject.workspaces {
-            let stored = self.memory.reads.workspace_profile(workspace).await;
-            if let Some(stored) = stored.map_err(|error| unreadable(&error))? {
-                changes.push(profile_change(&subject.agent_id, stored));
-            }
-        }
-        let known: Vec<SourceRef> = changes.iter().map(|c| c.source_ref.clone()).collect();
-        self.with(move |index| {
-            let mut changes = changes.clone();
-            let kind = MemoryKind::WorkspaceProfile;
-            let stale = index.references(kind, 2 * MEMORY_PROFILES)?.into_iter();
-            // Profiles of workspaces that the agent has left.
-            changes.extend(
-                stale
-                    .filter(|stale| !known.contains(stale))
-                    .map(|source_ref| SourceChange {
-                        source_ref,
-                        document: None,
-                    }),
-            );
-            index.write(&changes)
-        })
-        .await?;
-        Ok(notes)
-    }
-
-    /// Takes steps until nothing is left or the time is up.
-    async fn catch_up(&mut self, limit: Duration) -> Result<(), MemoryFault> {
-        match self.catch_up_once(limit).await {
-            // `with` replaces the damaged index and takes its steps again.
-            Err(IndexFault::Unsound { reason }) => {
-                let reason = move |_: &mut MemoryIndex| {
-                    Err::<(), IndexFault>(IndexFault::Unsound {
-                        reason: reason.clone(),
-                    })
-                };
-                self.with(reason).await
-            }
-            done => Ok(done?),
-        }
-    }
-
-    async fn catch_up_once(&mut self, limit: Duration) -> Result<(), IndexFault> {
-        let until = self.memory.clock.elapsed() + limit;
-        while self.step_once().await? && self.memory.clock.elapsed() < until {}
-        Ok(())
-    }
-
-    /// Takes one step. Returns false if nothing was left to do.
-    async fn step_once(&mut self) -> Result<bool, IndexFault> {
-        let position = self.index.as_ref().map(MemoryIndex::position).cloned();
-        let position = position.unwrap_or(IndexPosition::Empty);
-        let agent_id = self.owner.agent_id.clone();
-        let Some(batch) = self.memory.reads.memory_batch(&agent_id, &position).await? else {
-            return Ok(false);
-        };
-        let owner = self.owner.clone();
-        self.with_once(move |index| index.apply(&owner, batch))
-            .await?;
-        Ok(true)
-    }
-
-    async fn lag(&mut self) -> Result<MemoryLag, MemoryFault> {
-        let position = self.position()?.clone();
-        let reads = Arc::clone(&self.memory.reads);
-        let pending = reads.memory_pending(&self.owner.agent_id, &position).await;
-        Ok(MemoryLag {
-            pending: pending.map_err(|error| unreadable(&error))?,
-            rebuilding: !matches!(position, IndexPosition::Following { .. }),
-        })
-    }
-}
-
-/// What becomes of the document of a curated file.
-fn curated_change(agent_id: &AgentId, file: CuratedFile, content: CuratedContent) -> SourceChange {
-    let source_ref = SourceRef::curated(file);
-    let document = match content {
-        CuratedContent::Text { text, changed_at } => Some(MemoryDocument {
-            provenance: MemoryProvenance {
-                kind: MemoryKind::AgentMemory,
-                source_ref: source_ref.clone(),
-                scope_kind: MemoryScope::Agent,
-                workspace_id: None,
-                agent_id: agent_id.clone(),
-                source_path: Some(file.path().to_owned()),
-                title: file.title().to_owned(),
-                updated_at: changed_at,
-                metadata: json!({ "curated": true }),
-            },
-            body: text,
-        }),
-        CuratedContent::Absent | CuratedContent::Unreadable { .. } => None,
-    };
-    SourceChange {
-        source_ref,
-        document,
-    }
-}
-
-fn profile_change(agent_id: &AgentId, stored: StoredProfile) -> SourceChange {
-    let StoredProfile {
-        profile,
-        written_at,
-    } = stored;
-    let source_ref = SourceRef::workspace_profile(&profile.workspace_id);
-    SourceChange {
-        source_ref: source_ref.clone(),
-        document: Some(MemoryDocument {
-            body: profile.text(),
-            provenance: MemoryProvenance {
-                kind: MemoryKind::WorkspaceProfile,
-                source_ref,
-                scope_kind: MemoryScope::Workspace,
-                agent_id: agent_id.clone(),
-                source_path: None,
-                title: format!("Workspace {}", profile.name),
-                updated_at: written_at,
-                metadata: json!({ "written_by": "runtime" }),
-                workspace_id: Some(profile.workspace_id),
-            },
-        }),
     }
 }

@@ -78,7 +78,7 @@ pub struct SourceChange {
 /// One step of an index: changes, and the position after them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MemoryBatch {
-    /// True if everything that was derived from the store is removed first.
+    /// True if every document is removed first, also those of files and profiles, which are no changes of the store.
     pub restarts: bool,
     pub changes: Vec<SourceChange>,
     pub position: IndexPosition,
@@ -199,13 +199,19 @@ impl MemoryIndex {
         Ok(())
     }
 
+    /// Returns true if the index is kept in a file.
+    #[must_use]
+    pub const fn has_file(&self) -> bool {
+        self.files.is_some()
+    }
+
     /// Returns how far the index has come.
     #[must_use]
     pub const fn position(&self) -> &IndexPosition {
         &self.position
     }
 
-    /// Forgets what was derived from the store, so that the next steps read it anew. Documents stay until then.
+    /// Forgets how far the index has come, so that the next step begins with an empty one. Documents stay until then.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -228,24 +234,12 @@ impl MemoryIndex {
             position,
             ..
         } = batch;
+        if restarts && self.holds_any()? {
+            self.empty(owner)?;
+        }
         let before = std::mem::replace(&mut self.position, position);
         let outcome = self.in_transaction(|index| {
-            if restarts {
-                index.conn.execute(
-                    "DELETE FROM documents_fts WHERE rowid IN (SELECT document_no FROM documents WHERE kind <> ?1)",
-                    [MemoryKind::AgentMemory.as_str()],
-                )?;
-                index.conn.execute(
-                    "DELETE FROM documents WHERE kind <> ?1",
-                    [MemoryKind::AgentMemory.as_str()],
-                )?;
-            }
-            for change in &changes {
-                match &change.document {
-                    Some(document) => index.put(document)?,
-                    None => index.remove(&change.source_ref)?,
-                };
-            }
+            index.take(&changes)?;
             index.write_state(owner)
         });
         if outcome.is_err() {
@@ -257,6 +251,29 @@ impl MemoryIndex {
             (IndexPosition::Building { .. } | IndexPosition::Empty, Some(files)) => files.mark(),
             (_, None) => Ok(()),
         }
+    }
+
+    fn holds_any(&self) -> Result<bool, IndexFault> {
+        let mut statement = self
+            .conn
+            .prepare_cached("SELECT 1 FROM documents LIMIT 1")?;
+        Ok(statement.exists([])?)
+    }
+
+    /// Begins with an empty index in the place of this one. A new file costs the same however much the old one holds.
+    fn empty(&mut self, owner: &IndexOwner) -> Result<(), IndexFault> {
+        self.position = IndexPosition::Empty;
+        // The old connection is closed first, because its end touches the files by their names.
+        self.conn = Connection::open_in_memory()?;
+        self.conn = match &self.files {
+            Some(files) => {
+                files.mark()?;
+                files.discard()?;
+                files.create()?
+            }
+            None => schema::in_memory()?,
+        };
+        self.write_state(owner)
     }
 
     fn in_transaction(
@@ -294,15 +311,20 @@ impl MemoryIndex {
         if changed.is_empty() {
             return Ok(());
         }
-        self.in_transaction(|index| {
-            for change in changed {
-                match &change.document {
-                    Some(document) => index.put(document)?,
-                    None => index.remove(&change.source_ref)?,
-                };
+        self.in_transaction(|index| index.take(changed))
+    }
+
+    fn take<'a>(
+        &mut self,
+        changes: impl IntoIterator<Item = &'a SourceChange>,
+    ) -> Result<(), IndexFault> {
+        for change in changes {
+            match &change.document {
+                Some(document) => self.put(document)?,
+                None => self.remove(&change.source_ref)?,
             }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 
     fn found(&self, source_ref: &SourceRef) -> Result<Option<(i64, String)>, IndexFault> {

@@ -28,6 +28,9 @@ pub(crate) const NOTE_TAKEN: &str =
 const AGENTS: &str = "SELECT agent_id FROM agents a WHERE EXISTS \
      (SELECT 1 FROM memory_outbox o WHERE o.agent_no = a.agent_no) ORDER BY agent_id LIMIT ?1";
 
+const EVERY_AGENT: &str =
+    "SELECT agent_id FROM agents WHERE agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
+
 /// Key of a source in its own table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum MemorySource {
@@ -133,4 +136,38 @@ pub(crate) fn prune(
 /// Lists agents with entries, by name.
 pub(crate) fn agents(conn: &Connection, count: usize) -> Result<Vec<String>, Error> {
     all(conn, AGENTS, [limit(count)], |row| Ok(row.get(0)?))
+}
+
+/// Lists agents behind a name, by name. Those that are aside are left out.
+pub(crate) fn every_agent(
+    conn: &Connection,
+    after: &str,
+    count: usize,
+) -> Result<Vec<String>, Error> {
+    all(conn, EVERY_AGENT, params![after, limit(count)], |row| {
+        Ok(row.get(0)?)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::db::Db;
+    use crate::samples::{Scribe, id};
+
+    #[test]
+    fn every_agent_is_listed_in_pages_by_name() {
+        let mut db = Db::in_memory().unwrap();
+        for name in ["c", "a", "b"] {
+            let record = Scribe::new(name).record;
+            db.write(|tx| tx.create_agent(&record)).unwrap();
+        }
+        let reader = db.reader();
+        let page = |after: Option<&str>| {
+            let after = after.map(id);
+            reader.memory_agents(after.as_ref(), 2).unwrap()
+        };
+        assert_eq!(page(None), [id("a"), id("b")]);
+        assert_eq!(page(Some("b")), [id("c")]);
+        assert_eq!(page(Some("c")), []);
+    }
 }

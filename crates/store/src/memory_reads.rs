@@ -33,6 +33,13 @@ pub trait MemoryReads: std::fmt::Debug + Send + Sync {
     /// Lists agents with changes in their outbox, by name.
     async fn memory_waiting(&self, limit: usize) -> Result<Vec<AgentId>, Error>;
 
+    /// Lists agents behind a name, by name. Those that are aside are left out.
+    async fn memory_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error>;
+
     /// Reads the profile of a workspace.
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error>;
 
@@ -84,6 +91,15 @@ impl MemoryReads for Readers {
         self.read(move |reader| reader.memory_waiting(limit)).await
     }
 
+    async fn memory_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        self.read(move |reader| reader.memory_agents(after.as_ref(), limit))
+            .await
+    }
+
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error> {
         let id = id.clone();
         self.read(move |reader| reader.workspace_profile(&id)).await
@@ -125,6 +141,14 @@ impl MemoryReads for SqliteStore {
         MemoryReads::memory_waiting(self.readers(), limit).await
     }
 
+    async fn memory_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        MemoryReads::memory_agents(self.readers(), after, limit).await
+    }
+
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error> {
         MemoryReads::workspace_profile(self.readers(), id).await
     }
@@ -162,6 +186,14 @@ impl MemoryReads for Inline {
 
     async fn memory_waiting(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
         self.db().reader().memory_waiting(limit)
+    }
+
+    async fn memory_agents(
+        &self,
+        after: Option<AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        self.db().reader().memory_agents(after.as_ref(), limit)
     }
 
     async fn workspace_profile(&self, id: &WorkspaceId) -> Result<Option<StoredProfile>, Error> {

@@ -105,6 +105,26 @@ impl Reader<'_> {
         names.iter().map(|name| agents::parse_id(name)).collect()
     }
 
+    /// Lists agents behind a name, by name. Those that are aside are left out.
+    ///
+    /// # Errors
+    /// When the database fails. A name that is not valid is passed over.
+    pub fn memory_agents(
+        &self,
+        after: Option<&AgentId>,
+        limit: usize,
+    ) -> Result<Vec<AgentId>, Error> {
+        let after = after.map_or("", AgentId::as_str);
+        let names = memory_outbox::every_agent(self.conn(), after, limit)?;
+        let valid = names.iter().filter_map(|name| {
+            let parsed = agents::parse_id(name);
+            parsed
+                .inspect_err(|error| tracing::warn!(%error, "an agent is passed over"))
+                .ok()
+        });
+        Ok(valid.collect())
+    }
+
     /// Reads the stored profile of a workspace.
     ///
     /// # Errors

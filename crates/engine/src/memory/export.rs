@@ -1,4 +1,5 @@
-//! The export of episodes to a file in the agent's home. It is derived from the store and continued where it ends.
+//! The export of episodes to a file in the agent's home. It is derived from the store and continued where it ends; a
+//! rebuild writes it anew.
 
 use super::{Memory, MemorySubject, unreadable};
 use crate::ports::{EpisodeExport, ExportedEpisode};
@@ -7,15 +8,19 @@ use holon_domain::memory::{EpisodeRecord, EpisodeSeq, MemoryFault};
 use holon_store::EpisodeRange;
 
 impl Memory {
-    /// Writes the episodes that an agent's export does not have, and begins anew if it does not belong to this agent.
-    /// Returns the position of the newest one.
+    /// Writes the episodes that an agent's export does not have. `anew` writes all of them, and so does an export that
+    /// does not belong to this agent. Returns the position of the newest one.
     pub(super) async fn export_episodes(
         &self,
         subject: &MemorySubject,
+        anew: bool,
     ) -> Result<EpisodeSeq, MemoryFault> {
         let _guard = self.lock_of(&subject.agent_id).lock_owned().await;
         let found = self.files.exported_episode(&subject.agent_home).await;
-        let mut newest = self.continued_from(subject, found.as_ref()).await?;
+        let mut newest = match anew {
+            true => 0,
+            false => self.continued_from(subject, found.as_ref()).await?,
+        };
         let mut restarts = newest == 0;
         loop {
             let range = EpisodeRange::After(newest, EPISODES_EXPORT_STEP);

@@ -1,123 +1,229 @@
 //! The background feeding of memory indexes: after a commit the agent's index takes its changes, one agent at a time. New
-//! episodes are exported with them.
+//! episodes are exported with them. An index that is being built gets a bounded share of time between the others until
+//! it is complete.
 
+mod queue;
+#[cfg(test)]
+mod tests;
+
+use super::index_use::off_thread;
 use super::{Memory, MemorySubject};
 use crate::ports::ProfiledWorkspace;
 use crate::shell::Shell;
 use holon_domain::AgentId;
-use holon_domain::limits::{MEMORY_CATCH_UP_MS, MEMORY_OUTBOX_PRUNE};
-use holon_domain::memory::{EpisodeSeq, MemoryFault};
-use holon_store::{EpisodeRange, IndexOwner, IndexPosition};
-use std::collections::{BTreeSet, HashMap};
-use std::time::Duration;
-use tokio::sync::broadcast::error::RecvError;
+use holon_domain::agent::AgentRecord;
+use holon_domain::feed::FeedNotice;
+use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
+use holon_domain::memory::EpisodeSeq;
+use holon_store::{EpisodeRange, IndexOwner, IndexPosition, MemoryIndex, Store};
+use queue::FeedQueue;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
 /// Agents that are remembered with the position of their index.
 const REMEMBERED: usize = 4_096;
 /// Agents with changes that are looked for at once.
 const AGENTS_AT_ONCE: usize = 10_000;
+/// Agents whose index is looked for at once after a start.
+const LOOKED_AT_ONCE: usize = 100;
 
 /// How far the memory of an agent was fed. Without a change since, the agent is not looked at.
 #[derive(Debug)]
 struct FeedMark {
     /// The mark of an earlier agent of the name says nothing about this one.
     owner: IndexOwner,
+    /// Position of a complete index. One that is being built has no mark.
     index: IndexPosition,
     /// Newest episode in the export, 0 before the first. Absent if the export failed.
     exported: Option<EpisodeSeq>,
 }
 
-type FeedMarks = HashMap<AgentId, FeedMark>;
-
-impl Memory {
-    /// Takes an agent's changes into its index. Returns the position it has come to; `None` without a home.
-    async fn feed(&self, subject: &MemorySubject) -> Result<IndexPosition, MemoryFault> {
-        let mut use_of = self.enter(subject).await?;
-        use_of.refresh(subject).await?;
-        use_of
-            .catch_up(Duration::from_millis(MEMORY_CATCH_UP_MS))
-            .await?;
-        Ok(use_of.position()?.clone())
-    }
+/// The agents after the start that were not looked at yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Look {
+    Behind(Option<AgentId>),
+    Done,
 }
 
 impl Shell {
     /// Feeds the indexes of agents whose records change, until the host goes down.
     pub(crate) async fn run_memory_loop(self) {
-        let mut notices = self.store.subscribe();
-        let mut marks = FeedMarks::default();
-        let mut waiting = self.agents_with_changes().await;
+        let mut feeder = Feeder::new(Arc::clone(&self.store), self.memory.clone());
+        feeder.find_changed().await;
         loop {
-            while let Some(agent_id) = waiting.pop_first() {
+            while let Some(agent_id) = feeder.queue.next() {
                 if self.is_draining() {
                     return;
                 }
-                self.feed_memory(&agent_id, &mut marks).await;
-                while let Ok(notice) = notices.try_recv() {
-                    waiting.insert(notice.agent_id);
-                }
+                feeder.feed(&agent_id).await;
+                feeder.take_notices().await;
+            }
+            if self.is_draining() {
+                return;
+            }
+            if feeder.look_further().await {
+                continue;
             }
             tokio::select! {
                 () = self.drains() => return,
-                notice = notices.recv() => match notice {
-                    Ok(notice) => {
-                        waiting.insert(notice.agent_id);
-                    }
-                    Err(RecvError::Lagged(_)) => waiting = self.agents_with_changes().await,
-                    Err(RecvError::Closed) => return,
+                goes_on = feeder.wait() => if !goes_on {
+                    return;
                 },
             }
         }
     }
+}
 
-    async fn agents_with_changes(&self) -> BTreeSet<AgentId> {
+/// Feeds indexes, one agent at a time.
+#[derive(Debug)]
+struct Feeder {
+    store: Arc<dyn Store>,
+    memory: Memory,
+    notices: Receiver<FeedNotice>,
+    marks: HashMap<AgentId, FeedMark>,
+    queue: FeedQueue,
+    look: Look,
+}
+
+impl Feeder {
+    /// Listens to commits from now on.
+    fn new(store: Arc<dyn Store>, memory: Memory) -> Self {
+        Self {
+            notices: store.subscribe(),
+            store,
+            memory,
+            marks: HashMap::new(),
+            queue: FeedQueue::default(),
+            look: Look::Behind(None),
+        }
+    }
+
+    /// Waits for something to do. Returns false once there are no commits any more.
+    async fn wait(&mut self) -> bool {
+        tokio::select! {
+            () = self.memory.unfinished.wait() => {}
+            notice = self.notices.recv() => match notice {
+                Ok(notice) => self.queue.add_changed(notice.agent_id),
+                Err(RecvError::Lagged(_)) => self.find_changed().await,
+                Err(RecvError::Closed) => return false,
+            },
+        }
+        self.take_notices().await;
+        true
+    }
+
+    /// Takes the notices that wait, and the agents whose index was left behind.
+    async fn take_notices(&mut self) {
+        loop {
+            match self.notices.try_recv() {
+                Ok(notice) => self.queue.add_changed(notice.agent_id),
+                Err(TryRecvError::Lagged(_)) => self.find_changed().await,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        for agent_id in self.memory.unfinished.take() {
+            self.marks.remove(&agent_id);
+            self.queue.add_building(agent_id);
+        }
+    }
+
+    /// Looks for agents with changes in the store, at the start and after missed notices.
+    async fn find_changed(&mut self) {
         match self.store.memory_waiting(AGENTS_AT_ONCE).await {
-            Ok(found) => found.into_iter().collect(),
+            Ok(found) => found
+                .into_iter()
+                .for_each(|agent_id| self.queue.add_changed(agent_id)),
             Err(error) => {
                 tracing::warn!(%error, "agents with changes of memory could not be listed");
-                BTreeSet::new()
             }
         }
     }
 
-    async fn feed_memory(&self, agent_id: &AgentId, marks: &mut FeedMarks) {
+    /// Looks at the next agents after the start for an index that is missing or was left in the middle of a build.
+    /// Returns false once every agent was looked at.
+    async fn look_further(&mut self) -> bool {
+        let Look::Behind(after) = &self.look else {
+            return false;
+        };
+        let found = self
+            .store
+            .memory_agents(after.clone(), LOOKED_AT_ONCE)
+            .await;
+        let found = found.unwrap_or_else(|error| {
+            tracing::warn!(%error, "agents could not be listed for their memory");
+            Vec::new()
+        });
+        self.look = match found.last() {
+            Some(last) => Look::Behind(Some(last.clone())),
+            None => Look::Done,
+        };
+        for agent_id in found {
+            if self.is_unfinished(&agent_id).await {
+                self.queue.add_building(agent_id);
+            }
+        }
+        self.take_notices().await;
+        self.look != Look::Done
+    }
+
+    async fn is_unfinished(&self, agent_id: &AgentId) -> bool {
+        let Ok(Some(agent)) = self.store.agent(agent_id).await else {
+            return false;
+        };
+        let home = agent.settings.agent_home;
+        if !self.memory.files.has_home(&home).await {
+            return false;
+        }
+        let look = off_thread(move || Ok(MemoryIndex::is_unfinished(&PathBuf::from(home))));
+        look.await.unwrap_or(false)
+    }
+
+    /// Takes an agent's changes into its index for a bounded time, and exports its new episodes.
+    async fn feed(&mut self, agent_id: &AgentId) {
         let Ok(Some(owner)) = self.store.memory_owner(agent_id).await else {
-            marks.remove(agent_id);
+            self.marks.remove(agent_id);
             return;
         };
-        let mark = marks.get(agent_id).filter(|mark| mark.owner == owner);
-        let index = mark.map_or(&IndexPosition::Empty, |mark| &mark.index);
-        let pending = self.store.memory_pending(agent_id, index).await;
+        let mark = self.marks.get(agent_id).filter(|mark| mark.owner == owner);
         let exported = mark.and_then(|mark| mark.exported);
-        if matches!(pending, Ok(0)) && (mark.is_none() || exported.is_some()) {
-            return;
+        if let Some(mark) = mark {
+            let pending = self.store.memory_pending(agent_id, &mark.index).await;
+            if matches!(pending, Ok(0)) && exported.is_some() {
+                return;
+            }
         }
         // An agent that is aside or gone has no memory to feed.
         let Ok(Some(agent)) = self.store.agent(agent_id).await else {
             return;
         };
         // The home is made by what first needs it, and not for an index.
-        if !self.ports.memory.has_home(&agent.settings.agent_home).await {
+        if !self.memory.files.has_home(&agent.settings.agent_home).await {
             return;
         }
         self.profile_workspace(&agent).await;
         let subject = MemorySubject::of(&agent);
-        let fed = self.memory.feed(&subject).await;
+        let fed = self.memory.up_to_date(&subject, |_| Ok(())).await;
         let exported = self.export_new_episodes(&subject, exported).await;
+        self.marks.remove(agent_id);
         match fed {
-            Ok(index) => {
-                if let IndexPosition::Following { cursor } = index {
-                    self.prune_outbox(agent_id, cursor).await;
-                }
-                if marks.len() >= REMEMBERED {
-                    marks.clear();
+            Ok(fed) => {
+                let index = fed.position;
+                let IndexPosition::Following { cursor } = index else {
+                    return;
+                };
+                self.prune_outbox(agent_id, cursor).await;
+                if self.marks.len() >= REMEMBERED {
+                    self.marks.clear();
                 }
                 let mark = FeedMark {
                     owner,
                     index,
                     exported,
                 };
-                marks.insert(agent_id.clone(), mark);
+                self.marks.insert(agent_id.clone(), mark);
             }
             Err(fault) => {
                 tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
@@ -138,7 +244,7 @@ impl Shell {
         if exported == Some(newest) {
             return exported;
         }
-        match self.memory.export_episodes(subject).await {
+        match self.memory.export_episodes(subject, false).await {
             Ok(exported) => Some(exported),
             Err(fault) => {
                 let agent_id = &subject.agent_id;
@@ -170,7 +276,7 @@ impl Shell {
     }
 
     /// Writes the profile of the agent's active workspace if it looks different from the stored one.
-    async fn profile_workspace(&self, agent: &holon_domain::agent::AgentRecord) {
+    async fn profile_workspace(&self, agent: &AgentRecord) {
         let entry = &agent.settings.workspace;
         if entry.is_agent_home() {
             return;
@@ -180,14 +286,14 @@ impl Shell {
             workspace_anchor: entry.workspace_anchor.clone(),
             repository: entry.repository.clone(),
         };
-        let Some(profile) = self.ports.memory.profile(workspace).await else {
+        let Some(profile) = self.memory.files.profile(workspace).await else {
             return;
         };
         let stored = self.store.workspace_profile(&profile.workspace_id).await;
         if matches!(&stored, Ok(Some(stored)) if stored.profile == profile) {
             return;
         }
-        let now = self.ports.clock.now();
+        let now = self.memory.clock.now();
         if let Err(error) = self.store.write_workspace_profile(profile, now).await {
             tracing::warn!(%error, "the profile of a workspace could not be written");
         }

@@ -13,14 +13,14 @@ use holon_domain::memory::{
 };
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{Db, Inline};
+use holon_store::{Db, Inline, Store as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Curated files that the test sets, and the export of episodes.
 #[derive(Debug, Default)]
-struct Shelf {
+pub(super) struct Shelf {
     curated: Mutex<Vec<(CuratedFile, CuratedContent)>>,
     exported: Mutex<Vec<String>>,
 }
@@ -31,8 +31,8 @@ impl MemoryFiles for Shelf {
         self.curated.lock().unwrap().clone()
     }
 
-    async fn has_home(&self, _: &str) -> bool {
-        true
+    async fn has_home(&self, agent_home: &str) -> bool {
+        Path::new(agent_home).is_dir()
     }
 
     async fn profile(&self, _: ProfiledWorkspace) -> Option<WorkspaceProfile> {
@@ -75,7 +75,7 @@ impl Clock for Still {
     async fn sleep_until(&self, _: Duration) {}
 }
 
-fn agent(home: &str) -> AgentRecord {
+pub(super) fn agent(home: &str) -> AgentRecord {
     let fields = serde_json::json!({
         "identity": {
             "agent_id": "main",
@@ -117,8 +117,15 @@ fn episode(seq: u64) -> EpisodeRecord {
 /// The service for an agent with so many episodes.
 fn service_with(home: &Path, episodes: u64) -> (Memory, Arc<Shelf>, MemorySubject) {
     let agent = agent(&home.to_string_lossy());
+    let shelf = Arc::<Shelf>::default();
+    let memory = memory_on(store_with(&agent, episodes), &shelf);
+    (memory, shelf, MemorySubject::of(&agent))
+}
+
+/// A store with this agent and so many episodes of it.
+pub(super) fn store_with(agent: &AgentRecord, episodes: u64) -> Arc<Inline> {
     let mut db = Db::in_memory().unwrap();
-    let no = db.write(|tx| tx.create_agent(&agent)).unwrap();
+    let no = db.write(|tx| tx.create_agent(agent)).unwrap();
     let archived = (1..=episodes).map(|seq| Fact::EpisodeArchived(Box::new(episode(seq))));
     let decision = Decision {
         agent: agent.clone(),
@@ -126,14 +133,37 @@ fn service_with(home: &Path, episodes: u64) -> (Memory, Arc<Shelf>, MemorySubjec
         more: false,
     };
     db.write(|tx| tx.apply(no, &decision)).unwrap();
-    let shelf = Arc::<Shelf>::default();
-    let memory = Memory {
-        reads: Arc::new(Inline::new(db)),
-        files: Arc::<Shelf>::clone(&shelf),
+    Arc::new(Inline::new(db))
+}
+
+pub(super) fn memory_on(store: Arc<Inline>, shelf: &Arc<Shelf>) -> Memory {
+    Memory {
+        reads: store,
+        files: Arc::<Shelf>::clone(shelf),
         clock: Arc::new(Still),
         locks: Arc::default(),
-    };
-    (memory, shelf, MemorySubject::of(&agent))
+        homeless: Arc::default(),
+        unfinished: Arc::default(),
+    }
+}
+
+/// A clock that is past every limit when it is asked again, so that each use of an index takes one step.
+#[derive(Debug, Default)]
+pub(super) struct Hasty(Mutex<Duration>);
+
+#[async_trait]
+impl Clock for Hasty {
+    fn now(&self) -> Timestamp {
+        Still.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        let mut elapsed = self.0.lock().unwrap();
+        *elapsed += Duration::from_secs(3_600);
+        *elapsed
+    }
+
+    async fn sleep_until(&self, _: Duration) {}
 }
 
 fn set(shelf: &Shelf, content: CuratedContent) {
@@ -147,7 +177,7 @@ fn text(words: &str) -> CuratedContent {
     }
 }
 
-fn asked(query: &str) -> MemorySearch {
+pub(super) fn asked(query: &str) -> MemorySearch {
     MemorySearch {
         query: query.to_owned(),
         limit: 10,
@@ -199,6 +229,13 @@ async fn a_file_that_is_not_read_is_told_with_every_search_and_is_no_result_any_
             ["memory/self.md is not searched: it is a symbolic link"]
         );
     }
+    let refused = memory.get(&subject, read()).await.unwrap_err();
+    assert!(refused.to_string().contains("memory/self.md"), "{refused}");
+    assert!(
+        refused.to_string().contains("it is a symbolic link"),
+        "{refused}"
+    );
+    set(&shelf, CuratedContent::Absent);
     let gone = memory.get(&subject, read()).await;
     assert!(
         matches!(gone, Err(MemoryFault::NotFound { .. })),
@@ -263,11 +300,11 @@ async fn an_export_is_continued_where_it_ends() {
         lines.iter().map(read).collect::<Vec<_>>()
     };
     let expected: Vec<EpisodeRecord> = (1..=all).map(episode).collect();
-    assert_eq!(memory.export_episodes(&subject).await.unwrap(), all);
+    assert_eq!(memory.export_episodes(&subject, false).await.unwrap(), all);
     assert_eq!(exported(), expected);
     for left in [all, all - 2, 1, 0] {
         shelf.exported.lock().unwrap().truncate(left as usize);
-        assert_eq!(memory.export_episodes(&subject).await.unwrap(), all);
+        assert_eq!(memory.export_episodes(&subject, false).await.unwrap(), all);
         assert_eq!(exported(), expected, "{left} lines were left");
     }
 }
@@ -283,7 +320,10 @@ async fn the_export_of_another_agent_of_the_name_is_replaced() {
     for episodes in [3, 1, 0] {
         let (memory, shelf, subject) = service_with(home.path(), episodes);
         shelf.exported.lock().unwrap().push(foreign.clone());
-        assert_eq!(memory.export_episodes(&subject).await.unwrap(), episodes);
+        assert_eq!(
+            memory.export_episodes(&subject, false).await.unwrap(),
+            episodes
+        );
         let lines = shelf.exported.lock().unwrap().len() as u64;
         assert_eq!(lines, episodes);
         assert!(!shelf.exported.lock().unwrap().contains(&foreign));
@@ -305,4 +345,92 @@ async fn a_rebuild_finds_episodes_and_writes_the_export() {
     let rebuilt = memory.rebuild(&subject, true).await.unwrap();
     assert!(rebuilt.done, "{rebuilt:?}");
     assert_eq!(shelf.exported.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_index_whose_words_are_damaged_is_replaced_with_its_curated_files() {
+    let home = tempfile::tempdir().unwrap();
+    let (memory, shelf, subject) = service_with(home.path(), 3);
+    set(&shelf, text("the lease of the lantern"));
+    let page = memory.search(&subject, asked("lantern")).await.unwrap();
+    assert_eq!(page.results.len(), 4);
+    let file = home.path().join(".holon/indexes/memory.sqlite3");
+    let sql = "UPDATE documents_fts_data SET block = zeroblob(64) WHERE id > 10";
+    assert!(holon_testkit::damage::sql(&file, sql) > 0);
+    let page = memory.search(&subject, asked("lantern")).await.unwrap();
+    assert_eq!(page.results.len(), 4, "{page:?}");
+    assert!(!page.lag.is_behind(), "{page:?}");
+}
+
+#[tokio::test]
+async fn the_first_search_of_a_new_index_and_after_a_rebuild_finds_workspace_profiles() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent(&home.path().to_string_lossy());
+    let store = store_with(&agent, 1);
+    let profile: WorkspaceProfile = serde_json::from_value(serde_json::json!({
+        "workspace_id": "ws-1", "name": "lighthouse", "workspace_anchor": "/projects/lighthouse",
+    }))
+    .unwrap();
+    let subject = MemorySubject {
+        workspace_id: profile.workspace_id.clone(),
+        workspaces: vec![profile.workspace_id.clone()],
+        ..MemorySubject::of(&agent)
+    };
+    let written = store.write_workspace_profile(profile, Still.now());
+    written.await.unwrap();
+    let shelf = Arc::<Shelf>::default();
+    let memory = memory_on(store, &shelf);
+    set(&shelf, text("the lighthouse is far"));
+    for _ in 0..2 {
+        let page = memory.search(&subject, asked("lighthouse")).await.unwrap();
+        assert_eq!(page.results.len(), 2, "{page:?}");
+        assert!(!page.lag.is_behind(), "{page:?}");
+        let rebuilt = memory.rebuild(&subject, true).await.unwrap();
+        assert!(rebuilt.done && rebuilt.documents == 3, "{rebuilt:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_index_of_an_agent_without_a_home_is_built_over_several_uses() {
+    let dir = tempfile::tempdir().unwrap();
+    let home = dir.path().join("agents/main");
+    let (mut memory, _, subject) = service_with(&home, 2);
+    memory.clock = Arc::new(Hasty::default());
+    let mut steps = 1;
+    while !memory.rebuild(&subject, steps == 1).await.unwrap().done {
+        steps += 1;
+        assert!(steps < 10, "no end");
+    }
+    assert!(steps > 1, "the clock allows one step");
+    let page = memory.search(&subject, asked("lantern")).await.unwrap();
+    assert_eq!(page.results.len(), 2, "{page:?}");
+    assert!(!page.lag.is_behind(), "{page:?}");
+    assert!(!home.exists());
+    // The home that is there later gets an index of its own.
+    std::fs::create_dir_all(&home).unwrap();
+    let page = memory.search(&subject, asked("lantern")).await.unwrap();
+    assert!(page.lag.rebuilding, "{page:?}");
+    assert!(home.join(".holon/indexes/memory.sqlite3").exists());
+}
+
+#[tokio::test]
+async fn a_rebuild_writes_the_export_anew_however_many_steps_it_takes() {
+    let home = tempfile::tempdir().unwrap();
+    let (mut memory, shelf, subject) = service_with(home.path(), 3);
+    memory.export_episodes(&subject, false).await.unwrap();
+    let whole = shelf.exported.lock().unwrap().clone();
+    let clocks: [Arc<dyn Clock>; 2] = [Arc::new(Still), Arc::new(Hasty::default())];
+    for clock in clocks {
+        memory.clock = clock;
+        // The last line is as it was, so a continued export would keep the others.
+        shelf.exported.lock().unwrap()[0] = "torn".to_owned();
+        let mut step = memory.rebuild(&subject, true).await.unwrap();
+        for _ in 0..10 {
+            if !step.done {
+                step = memory.rebuild(&subject, false).await.unwrap();
+            }
+        }
+        assert!(step.done, "{step:?}");
+        assert_eq!(*shelf.exported.lock().unwrap(), whole);
+    }
 }

@@ -1,5 +1,7 @@
-//! Examines the memory indexes of a home without a host, for the doctor. Writes nothing of its own.
+//! Examines memory indexes without the use of one: for the doctor, and for the host when it starts. Writes nothing of its
+//! own.
 
+use super::MemoryIndex;
 use super::fault::IndexFault;
 use super::schema::Files;
 use std::path::Path;
@@ -30,5 +32,14 @@ pub fn examine_index(agent_home: &Path) -> Result<IndexState, IndexFault> {
     match verdict.as_str() {
         "ok" => Ok(IndexState::Complete),
         damage => Err(IndexFault::unsound(damage)),
+    }
+}
+
+impl MemoryIndex {
+    /// Returns true if the index of a home is missing or its build is not finished. Looks at names only, so it is cheap.
+    #[must_use]
+    pub fn is_unfinished(agent_home: &Path) -> bool {
+        let files = Files::named_in(agent_home);
+        files.is_marked() || !files.is_there()
     }
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Application id in the file header. Spells `HLNM`.
 const APPLICATION_ID: i64 = 0x484c_4e4d;
 /// Version of the tables and of the projection. An index of another version is built anew.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 const FILE: &str = "memory.sqlite3";
 const MARKER: &str = "memory.dirty";
 /// Files that SQLite puts beside a database.
@@ -154,6 +154,11 @@ impl Files {
         }
     }
 
+    /// Returns true if something is in the place of the index.
+    pub(super) fn is_there(&self) -> bool {
+        fs::symlink_metadata(self.index()).is_ok()
+    }
+
     pub(super) fn is_marked(&self) -> bool {
         fs::symlink_metadata(self.marker()).is_ok()
     }
@@ -215,7 +220,7 @@ fn check(conn: &Connection) -> Result<(), IndexFault> {
     Ok(())
 }
 
-/// Makes an index in memory, for tests and figures.
+/// Makes an index in memory, for an agent without a home.
 pub(super) fn in_memory() -> Result<Connection, IndexFault> {
     let conn = Connection::open_in_memory()?;
     set_up(&conn)?;

@@ -1,18 +1,20 @@
 //! The index as a whole: files that are not what they should be, steps from the store, scopes and hostile queries.
 
 use super::samples::{document, owner, put};
-use super::{IndexFault, IndexOwner, IndexPosition, IndexState, MemoryIndex, examine_index};
+use super::{
+    IndexFault, IndexOwner, IndexPosition, IndexState, MemoryBatch, MemoryIndex, examine_index,
+};
 use crate::db::Db;
 use crate::samples::{Scribe, id, work_item};
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::limits::{MEMORY_CATCH_UP_STEP, MEMORY_QUERY_BYTES, MEMORY_REBUILD_STEP};
-use holon_domain::memory::{CuratedFile, MemorySearch, SourceRef};
+use holon_domain::memory::{CuratedFile, MemoryKind, MemorySearch, SourceRef};
 use holon_domain::{AgentId, BriefId, Timestamp, WorkspaceId};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 const NOW: Timestamp = Timestamp::from_millis(1_794_700_000_000);
@@ -311,6 +313,54 @@ fn an_index_is_built_in_bounded_steps_and_then_follows_every_commit() {
     assert_eq!(ask_all(&mut index, "renew contract").len(), 1);
 }
 
+#[test]
+fn a_step_that_begins_anew_leaves_an_empty_index_in_a_new_file() {
+    let dir = tempfile::tempdir().unwrap();
+    for home in [Some(dir.path()), None] {
+        let mut index = match home {
+            Some(home) => open(home),
+            None => MemoryIndex::in_memory(&owner()).unwrap(),
+        };
+        let curated = SourceRef::curated(CuratedFile::SelfModel);
+        put(
+            &mut index,
+            vec![
+                document(brief(1), 1, "the lease"),
+                document(curated, 1, "the lease"),
+            ],
+        );
+        // Held open, so that the number of the old file is not given to the new one.
+        let old = home.map(|home| fs::File::open(file(home)).unwrap());
+        let position = IndexPosition::Building {
+            cursor: 1,
+            kind: MemoryKind::WorkItem,
+            after: None,
+        };
+        let restart = MemoryBatch {
+            restarts: true,
+            changes: Vec::new(),
+            position: position.clone(),
+            pending: 0,
+        };
+        index.apply(&owner(), restart).unwrap();
+        assert_eq!(index.documents().unwrap(), 0);
+        let Some((home, old)) = home.zip(old) else {
+            continue;
+        };
+        let number = |found: fs::Metadata| found.ino();
+        let new = fs::metadata(file(home)).map(number).unwrap();
+        assert_ne!(old.metadata().map(number).unwrap(), new);
+        assert!(MemoryIndex::is_unfinished(home));
+        drop(index);
+        let mut index = open(home);
+        assert_eq!(index.position(), &position);
+        put(&mut index, vec![document(brief(2), 1, "the lease")]);
+        assert_eq!(ask(&mut index, "lease"), ["brief:brief_2"]);
+        assert!(!MemoryIndex::is_unfinished(home));
+    }
+    assert!(MemoryIndex::is_unfinished(&dir.path().join("none")));
+}
+
 fn ask_all(index: &mut MemoryIndex, query: &str) -> Vec<String> {
     let search = MemorySearch {
         query: query.to_owned(),
@@ -399,6 +449,22 @@ fn documents_of_other_workspaces_are_found_only_where_all_are_searched() {
     here.sort();
     assert_eq!(here, ["agent_memory:self", "brief:brief_1"]);
     assert_eq!(ask_all(&mut index, "lease").len(), 3);
+}
+
+#[test]
+fn accents_find_each_other_whether_they_are_composed_or_not() {
+    let mut index = MemoryIndex::in_memory(&owner()).unwrap();
+    let (composed, apart) = ("the na\u{ef}ve plan", "the nai\u{308}ve plan");
+    put(
+        &mut index,
+        vec![
+            document(brief(1), 1, composed),
+            document(brief(2), 1, apart),
+        ],
+    );
+    for query in ["na\u{ef}ve", "nai\u{308}ve", "naive"] {
+        assert_eq!(ask(&mut index, query).len(), 2, "{query}");
+    }
 }
 
 #[test]

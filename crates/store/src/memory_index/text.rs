@@ -74,7 +74,7 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
                 if is_unspaced(first) {
                     is_unspaced(c)
                 } else {
-                    !is_unspaced(c) && (is_word(c) || is_connector(narrow(c)))
+                    !is_unspaced(c) && (is_word(c) || is_mark(c) || is_connector(narrow(c)))
                 }
             };
             let end = from.find(|c: char| !stays(c)).unwrap_or(from.len());
@@ -93,6 +93,14 @@ pub(super) fn pieces(text: &str) -> impl Iterator<Item = Piece<'_>> {
 
 fn is_word(c: char) -> bool {
     c.is_alphanumeric() && !is_unspaced(c)
+}
+
+/// Returns true for accents that are written behind their letter. The tokenizer of the index drops them, so a word is
+/// found whether its accents are composed or not.
+const fn is_mark(c: char) -> bool {
+    matches!(c,
+        '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe20}'..='\u{fe2f}')
 }
 
 /// Separators of the parts of a word, coarsest first.
@@ -279,6 +287,11 @@ mod tests {
                 "c:/dir/file.txt c: dir file.txt file txt c",
             ),
             ("naïve Straße", "naïve straße"),
+            // Marks that follow their letter belong to the word, and a mark without a letter is no word.
+            (
+                "nai\u{308}ve Cafe\u{301}Bar \u{301}",
+                "nai\u{308}ve cafe\u{301}bar cafe\u{301} bar",
+            ),
             ("مرحبا بالعالم", "مرحبا بالعالم"),
         ];
         for (text, projected) in cases {

@@ -1,0 +1,123 @@
+//! The feeder on a real store: builds that take many steps, indexes that were left unfinished, and missed notices.
+
+use super::{Feeder, Look};
+use crate::memory::MemorySubject;
+use crate::memory::tests::{Hasty, Shelf, agent, asked, memory_on, store_with};
+use holon_domain::agent::AgentRecord;
+use holon_domain::limits::STREAM_LAG;
+use holon_store::{Inline, MemoryIndex, Store as _};
+use std::path::Path;
+use std::sync::Arc;
+
+/// A feeder whose uses of an index take one step each.
+fn feeder(store: &Arc<Inline>) -> Feeder {
+    let mut memory = memory_on(Arc::clone(store), &Arc::<Shelf>::default());
+    memory.clock = Arc::new(Hasty::default());
+    Feeder::new(Arc::clone(store) as Arc<_>, memory)
+}
+
+/// Feeds until nothing waits. Returns how often an agent was fed.
+async fn run(feeder: &mut Feeder) -> usize {
+    let mut fed = 0;
+    feeder.take_notices().await;
+    loop {
+        while let Some(agent_id) = feeder.queue.next() {
+            feeder.feed(&agent_id).await;
+            feeder.take_notices().await;
+            fed += 1;
+            assert!(fed < 100, "no end");
+        }
+        if !feeder.look_further().await {
+            return fed;
+        }
+    }
+}
+
+fn agent_in(home: &Path) -> AgentRecord {
+    agent(&home.to_string_lossy())
+}
+
+#[tokio::test]
+async fn a_build_that_takes_many_shares_of_time_is_finished_without_a_further_change() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent_in(home.path());
+    let store = store_with(&agent, 3);
+    let mut feeder = feeder(&store);
+    feeder.look = Look::Done;
+    feeder.find_changed().await;
+    assert!(run(&mut feeder).await > 1, "the clock allows one step");
+    assert!(!MemoryIndex::is_unfinished(home.path()));
+    // What is complete is not looked at again.
+    assert_eq!(run(&mut feeder).await, 0);
+}
+
+#[tokio::test]
+async fn a_start_finds_an_index_that_is_missing_or_unfinished_though_nothing_waits() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent_in(home.path());
+    let store = store_with(&agent, 3);
+    // The outbox is empty, as after an index had taken everything.
+    let subject = MemorySubject::of(&agent);
+    let pruned = store.prune_memory_outbox(&subject.agent_id, 1_000);
+    pruned.await.unwrap();
+    for begun in [false, true] {
+        drop(std::fs::remove_dir_all(home.path().join(".holon")));
+        let mut feeder = feeder(&store);
+        if begun {
+            feeder.memory.rebuild(&subject, true).await.unwrap();
+            feeder.memory.unfinished.take();
+        }
+        assert!(MemoryIndex::is_unfinished(home.path()));
+        feeder.find_changed().await;
+        assert!(run(&mut feeder).await > 0, "{begun}");
+        assert!(!MemoryIndex::is_unfinished(home.path()), "{begun}");
+    }
+    // An agent without a home gets none.
+    std::fs::remove_dir_all(home.path()).unwrap();
+    assert_eq!(run(&mut feeder(&store)).await, 0);
+    assert!(!home.path().exists());
+}
+
+#[tokio::test]
+async fn a_build_that_a_search_began_is_finished_in_the_background() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent_in(home.path());
+    let store = store_with(&agent, 3);
+    let mut feeder = feeder(&store);
+    run(&mut feeder).await;
+    std::fs::remove_dir_all(home.path().join(".holon")).unwrap();
+    let subject = MemorySubject::of(&agent);
+    let page = feeder.memory.search(&subject, asked("lantern")).await;
+    assert!(page.unwrap().lag.rebuilding);
+    assert!(feeder.wait().await, "the search is noticed");
+    run(&mut feeder).await;
+    let page = feeder.memory.search(&subject, asked("lantern")).await;
+    let page = page.unwrap();
+    assert_eq!(page.results.len(), 3, "{page:?}");
+    assert!(!page.lag.is_behind(), "{page:?}");
+}
+
+#[tokio::test]
+async fn agents_whose_notices_were_missed_are_found_in_the_store() {
+    let home = tempfile::tempdir().unwrap();
+    let agent = agent_in(home.path());
+    let store = store_with(&agent, 3);
+    let mut feeder = feeder(&store);
+    let (sender, notices) = tokio::sync::broadcast::channel(STREAM_LAG);
+    feeder.notices = notices;
+    let other = holon_domain::AgentId::parse_stored("other").unwrap();
+    for newest_seq in 0..=STREAM_LAG as u64 {
+        let notice = holon_domain::feed::FeedNotice {
+            agent_id: other.clone(),
+            newest_seq,
+            visibility: holon_domain::agent::Visibility::Public,
+        };
+        sender.send(notice).unwrap();
+    }
+    feeder.take_notices().await;
+    let mut found = Vec::new();
+    while let Some(agent_id) = feeder.queue.next() {
+        found.push(agent_id.to_string());
+    }
+    assert_eq!(found, ["main", "other"]);
+}
