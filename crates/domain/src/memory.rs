@@ -250,6 +250,9 @@ pub enum MemoryFault {
     /// No document has this reference.
     #[error("there is no memory with the source_ref {source_ref:?}")]
     NotFound { source_ref: String },
+    /// The file of this reference is there and is not read.
+    #[error("{path} is not read: {reason}")]
+    Unreadable { path: String, reason: String },
     /// Another process holds the index.
     #[error("the memory index is locked by another process")]
     Locked,
@@ -268,6 +271,7 @@ impl MemoryFault {
         match self {
             Self::NotFound { .. } => "memory_source_not_found",
             Self::Locked => "memory_index_locked",
+            Self::Unreadable { .. } => "memory_source_unreadable",
             Self::TooSlow { .. } => "memory_search_too_slow",
             Self::Unavailable { .. } => "memory_index_unavailable",
         }
@@ -282,6 +286,9 @@ impl MemoryFault {
             }
             Self::Locked => {
                 "try again in a moment; nothing is lost, the index takes up its changes later"
+            }
+            Self::Unreadable { .. } => {
+                "put a text file of at most 1 MiB in its place; no link is followed"
             }
             Self::TooSlow { .. } => "search for fewer and rarer words",
             Self::Unavailable { .. } => {

@@ -87,6 +87,9 @@ pub enum Error {
     /// No document of the agent's memory has this reference.
     #[error("there is no memory with the source_ref {source_ref:?}")]
     MemoryNotFound { source_ref: String },
+    /// A file of the agent's memory is there and is not read.
+    #[error("{path} is not read: {reason}")]
+    MemoryUnreadable { path: String, reason: String },
     /// Another process holds the memory index.
     #[error("the memory index is locked by another process")]
     MemoryLocked,
@@ -277,6 +280,11 @@ impl Error {
                 "no document of the agent's memory has this reference",
                 "copy the source_ref from a result of: holon memory search",
             ),
+            Self::MemoryUnreadable { .. } => RefusalText::with_hint(
+                "memory_source_unreadable",
+                "a file of the agent's memory is a link, is too large, or is not text",
+                "put a text file of at most 1 MiB in its place; no link is followed",
+            ),
             Self::MemoryLocked => RefusalText::with_hint(
                 "memory_index_locked",
                 "another process holds the agent's memory index; nothing is lost, it takes up its changes later",
@@ -404,6 +412,7 @@ impl Error {
             | Self::MemoryNotFound { .. }
             | Self::MemoryLocked
             | Self::MemoryTooSlow { .. }
+            | Self::MemoryUnreadable { .. }
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::NoCapabilityKey
@@ -444,6 +453,7 @@ impl Error {
             | Self::MemoryNotFound { .. }
             | Self::MemoryLocked
             | Self::MemoryTooSlow { .. }
+            | Self::MemoryUnreadable { .. }
             | Self::MemoryUnavailable { .. }
             | Self::SecretNotKept { .. }
             | Self::NoCapabilityKey
@@ -513,6 +523,10 @@ impl Error {
             },
             Self::MemoryLocked,
             Self::MemoryTooSlow { limit_ms: 5_000 },
+            Self::MemoryUnreadable {
+                path: "memory/self.md".to_owned(),
+                reason: "it is a symbolic link".to_owned(),
+            },
             Self::MemoryUnavailable {
                 reason: "disk I/O error".to_owned(),
             },
@@ -561,6 +575,7 @@ impl From<MemoryFault> for Error {
             MemoryFault::NotFound { source_ref } => Self::MemoryNotFound { source_ref },
             MemoryFault::Locked => Self::MemoryLocked,
             MemoryFault::TooSlow { limit_ms } => Self::MemoryTooSlow { limit_ms },
+            MemoryFault::Unreadable { path, reason } => Self::MemoryUnreadable { path, reason },
             MemoryFault::Unavailable { reason } => Self::MemoryUnavailable { reason },
         }
     }

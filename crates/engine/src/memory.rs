@@ -117,8 +117,9 @@ impl Memory {
         let document = used.answer.ok_or_else(|| {
             let mut left_out = used.left_out.iter();
             match left_out.find(|left_out| left_out.source_ref() == get.source_ref) {
-                Some(left_out) => MemoryFault::Unavailable {
-                    reason: format!("{} is not read: {}", left_out.file.path(), left_out.reason),
+                Some(left_out) => MemoryFault::Unreadable {
+                    path: left_out.file.path().to_owned(),
+                    reason: left_out.reason.clone(),
                 },
                 None => MemoryFault::NotFound {
                     source_ref: get.source_ref.to_string(),

@@ -132,6 +132,7 @@ fn status_of(error: &Error) -> StatusCode {
             StatusCode::SERVICE_UNAVAILABLE
         }
         Error::MemoryTooSlow { .. } => StatusCode::GATEWAY_TIMEOUT,
+        Error::MemoryUnreadable { .. } => StatusCode::CONFLICT,
         Error::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // Not 503: clients retry on that, and an input that was stored would be stored twice.
         Error::CommitUnknown
@@ -214,6 +215,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::TaskInput { .. }
         | Error::MemoryNotFound { .. }
         | Error::MemoryTooSlow { .. }
+        | Error::MemoryUnreadable { .. }
         | Error::MemoryUnavailable { .. }
         | Error::SecretNotKept { .. }
         | Error::NoCapabilityKey

@@ -17,7 +17,7 @@ pub const MEMORY_QUERY_TERMS: usize = 32;
 /// search says so; the document of its last smaller content is removed.
 pub const MEMORY_FILE_BYTES: u64 = 1 << 20;
 /// Bytes of one document that are searched. Its exact text is kept whole.
-pub const MEMORY_INDEXED_BYTES: usize = 256 << 10;
+pub const MEMORY_INDEXED_BYTES: usize = 1 << 20;
 /// Documents of one kind that one step of a rebuild reads, so that a rebuild never holds a connection for long.
 pub const MEMORY_REBUILD_STEP: usize = 500;
 /// Changes of sources that one step takes into the index.

@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 76] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 77] = [
     (
         "agent_stopped",
         409,
@@ -304,6 +304,12 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 76] = [
         Some("search for fewer and rarer words"),
     ),
     (
+        "memory_source_unreadable",
+        409,
+        None,
+        Some("put a text file of at most 1 MiB in its place; no link is followed"),
+    ),
+    (
         "memory_index_unavailable",
         500,
         None,
@@ -334,7 +340,9 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 76] = [
         "outcome_removed",
         410,
         None,
-        Some("use a new key to run it once more"),
+        Some(
+            "read what came of it, for example with `holon transcript`; send the request with a new key to carry it out once more",
+        ),
     ),
     (
         "cursor_too_old",

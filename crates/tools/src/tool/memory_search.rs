@@ -83,7 +83,9 @@ pub fn envelope(page: &MemoryPage) -> ToolEnvelope {
 #[must_use]
 pub fn failure(tool: &str, fault: &MemoryFault) -> ToolEnvelope {
     let kind = match fault {
-        MemoryFault::NotFound { .. } => ToolErrorKind::MemorySourceNotFound,
+        MemoryFault::NotFound { .. } | MemoryFault::Unreadable { .. } => {
+            ToolErrorKind::MemorySourceNotFound
+        }
         MemoryFault::Locked | MemoryFault::TooSlow { .. } | MemoryFault::Unavailable { .. } => {
             ToolErrorKind::MemoryUnavailable
         }
@@ -93,6 +95,7 @@ pub fn failure(tool: &str, fault: &MemoryFault) -> ToolEnvelope {
         MemoryFault::Locked => error.retryable(),
         MemoryFault::NotFound { .. }
         | MemoryFault::TooSlow { .. }
+        | MemoryFault::Unreadable { .. }
         | MemoryFault::Unavailable { .. } => error,
     };
     ToolEnvelope::failure(tool, error)
