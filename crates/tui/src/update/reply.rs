@@ -5,6 +5,7 @@ use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
+use crate::slash::escape;
 use holon_client::Answer;
 use holon_client::view::TranscriptEntry;
 use serde_json::Value;
@@ -41,7 +42,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             commands.push(ask_status(model));
             commands
         }
-        (Purpose::Output, reply) => follow::take(model, reply),
+        (Purpose::Output, reply) => follow::take(model, ticket, reply),
         (Purpose::Choices, Ok(reply)) => {
             model.known.learn(&reply);
             Vec::new()
@@ -91,12 +92,12 @@ fn sent(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) {
         (Err(problem), Some(place)) => {
             let pending = model.pending.remove(place);
             if pending.agent == model.agent {
-                model.draft.give_back(&pending.text);
+                model.draft.give_back(&escape(&pending.text));
                 model.complain(format!("not sent: {}", problem.message));
             } else {
                 let id = pending.agent.as_str().to_owned();
                 let draft = model.drafts.entry(pending.agent).or_default();
-                draft.give_back(&pending.text);
+                draft.give_back(&escape(&pending.text));
                 model.complain(format!(
                     "not sent to {id}, whose composer keeps the text: {}",
                     problem.message
@@ -171,9 +172,15 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         | Reply::Sent { .. }
         | Reply::Done(_) => return,
     };
-    if let Some(top) = page_of(model, ticket) {
-        top.ticket = None;
-        top.fill(entries);
+    let Some(top) = page_of(model, ticket) else {
+        return;
+    };
+    top.ticket = None;
+    let was_pressed = top.pressed.is_some();
+    top.fill(entries);
+    if was_pressed && top.pressed.is_none() {
+        // What the notice asks about is gone.
+        model.notice = None;
     }
 }
 

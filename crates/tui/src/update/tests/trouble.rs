@@ -164,3 +164,30 @@ fn what_was_entered_is_kept_and_comes_back_in_a_later_console() {
     press(&mut later, KeyCode::Up);
     assert_eq!(later.draft.text(), "first");
 }
+
+#[test]
+fn a_message_that_begins_with_a_slash_comes_back_with_its_escape() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "//etc is full");
+    fail(&mut model, &commands, &send("/etc is full"));
+    assert_eq!(model.draft.text(), "//etc is full");
+    let again = press(&mut model, KeyCode::Enter);
+    assert_eq!(questions(&again), [&send("/etc is full")]);
+}
+
+#[test]
+fn a_paste_is_sent_whole_after_the_keys_of_the_history() {
+    let mut model = with_history(80, 24, Vec::new());
+    enter(&mut model, "first");
+    let log = "line\n".repeat(1_000);
+    type_text(&mut model, "see ");
+    update(&mut model, Msg::Paste(log.clone()));
+    press(&mut model, KeyCode::Up);
+    assert_eq!(model.draft.text(), "first");
+    press(&mut model, KeyCode::Down);
+    let commands = press(&mut model, KeyCode::Enter);
+    assert_eq!(
+        questions(&commands),
+        [&send(format!("see {log}").trim_end())]
+    );
+}
