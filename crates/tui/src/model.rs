@@ -50,9 +50,10 @@ pub(crate) struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Status,
-    Briefs,
-    /// A transcript, for the texts of messages in it.
-    Messages,
+    /// Texts of briefs, for that of this one.
+    Briefs(String),
+    /// A part of the transcript, for the text of this message.
+    Messages(String),
     Older,
     /// Content of the overlay with this ticket.
     Page,
@@ -136,6 +137,8 @@ pub struct Model {
     pub(crate) status_asked_at: Timestamp,
     /// True if the status changed while a request for it was under way.
     pub(crate) status_is_old: bool,
+    /// Time at which texts could not be read. They are asked for again after a pause.
+    pub(crate) texts_failed_at: Option<Timestamp>,
     pub(crate) has_quit: bool,
     pub(crate) token_advice: Option<String>,
 }
@@ -168,6 +171,7 @@ impl Model {
             asked: BTreeMap::new(),
             status_asked_at: Timestamp::default(),
             status_is_old: false,
+            texts_failed_at: None,
             has_quit: false,
             token_advice: setup.token_advice,
         }

@@ -94,8 +94,15 @@ pub enum Question {
     Status,
     Explain,
     Agents,
-    Briefs,
+    /// Briefs up to this one, by its position among the briefs.
+    Briefs {
+        up_to: u64,
+    },
     Transcript,
+    /// The part of the transcript in which a turn begins, for the texts of messages.
+    Messages {
+        turn: u64,
+    },
     /// Events before a position.
     Older {
         before_seq: u64,

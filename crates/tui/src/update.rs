@@ -8,6 +8,7 @@ mod page;
 mod reply;
 mod scroll;
 mod submit;
+mod texts;
 
 pub(crate) use complete::{Known, Offer, menu};
 
@@ -64,6 +65,7 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     model.known.leave_agent();
     model.feed += 1;
     model.conversation = crate::conversation::Conversation::new(mode);
+    model.texts_failed_at = None;
     model.link = crate::model::Link::default();
     model.status = None;
     model.scroll = crate::model::Scroll::Bottom;
@@ -159,6 +161,7 @@ fn tick(model: &mut Model) -> Vec<Command> {
         commands.push(ask_status(model));
     }
     commands.extend(page::tick(model));
+    commands.extend(texts::ask_for(model));
     commands
 }
 

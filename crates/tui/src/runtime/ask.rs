@@ -1,5 +1,6 @@
 //! Requests to the host: each question is one call of the client, and its reply is kept typed.
 
+mod search;
 mod trigger;
 
 use crate::msg::{Problem, Question, Reply, Request};
@@ -9,7 +10,7 @@ use holon_api::{
     SetModelRequest, TaskInputRequest, UninstallSkillRequest, UseWorkspaceRequest, WakeRequest,
 };
 use holon_client::view::TaskStop;
-use holon_client::{Client, Error, EventsQuery, TaskOutputQuery, UsageQuery};
+use holon_client::{Client, Error, EventsQuery, SeqQuery, TaskOutputQuery, UsageQuery};
 use holon_domain::guidance::{InstallMode, SkillSource};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::{EVENT_PAGE_MAX, LIST_PAGE_MAX};
@@ -29,8 +30,9 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         question @ (Question::Status
         | Question::Explain
         | Question::Agents
-        | Question::Briefs
+        | Question::Briefs { .. }
         | Question::Transcript
+        | Question::Messages { .. }
         | Question::Older { .. }
         | Question::Models
         | Question::Skills
@@ -70,7 +72,15 @@ async fn read(client: &Client, agent: &AgentId, question: Question) -> Result<Re
         Question::Status => Reply::Status(Box::new(client.status(Some(agent)).await?)),
         Question::Explain => Reply::Explained(Box::new(client.explain(agent).await?)),
         Question::Agents => Reply::Agents(client.agents().await?),
-        Question::Briefs => Reply::Briefs(client.briefs(Some(agent), Some(LIST)).await?),
+        Question::Briefs { up_to } => {
+            let query = SeqQuery {
+                before_seq: Some(up_to.saturating_add(1)),
+                limit: Some(LIST),
+                ..SeqQuery::default()
+            };
+            Reply::Briefs(client.briefs_page(Some(agent), query).await?.entries)
+        }
+        Question::Messages { turn } => search::messages(client, agent, turn).await?,
         Question::Transcript => {
             Reply::Transcript(client.transcript(Some(agent), Some(TRANSCRIPT)).await?)
         }

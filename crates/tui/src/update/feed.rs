@@ -1,9 +1,9 @@
 //! News of the feed: history, events, deltas, and trouble with the connection.
 
-use super::{ask_once, ask_status};
+use super::{ask_status, texts};
 use crate::conversation::{Conversation, Needs};
 use crate::model::{Model, Purpose, Scroll};
-use crate::msg::{Command, News, Question};
+use crate::msg::{Command, News};
 
 pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
     match news {
@@ -65,11 +65,8 @@ pub(super) fn settle(model: &mut Model) {
 /// Asks for the texts that events do not carry, and for the state that they may have changed.
 pub(super) fn ask_for(model: &mut Model, needs: Needs) -> Vec<Command> {
     let mut commands = Vec::new();
-    if needs.briefs {
-        commands.extend(ask_once(model, Purpose::Briefs, Question::Briefs));
-    }
-    if needs.messages {
-        commands.extend(ask_once(model, Purpose::Messages, Question::Transcript));
+    if needs.texts {
+        commands.extend(texts::ask_for(model));
     }
     if needs.status {
         if model.is_asked(&Purpose::Status) {

@@ -1,6 +1,6 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, load_page};
+use super::{ask_status, feed, follow, load_page, texts};
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
@@ -54,8 +54,16 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             model.complain(problem.message);
             Vec::new()
         }
-        // Texts are asked for again with the next event that lacks one.
-        (Purpose::Briefs | Purpose::Messages | Purpose::Choices, Err(_)) => Vec::new(),
+        (Purpose::Briefs(_) | Purpose::Messages(_), Err(_)) => {
+            model.texts_failed_at = Some(model.now);
+            Vec::new()
+        }
+        (Purpose::Briefs(id) | Purpose::Messages(id), Ok(reply)) => {
+            learn(model, reply);
+            texts::were_read(model, &id)
+        }
+        // Choices are asked for again with the next draft.
+        (Purpose::Choices, Err(_)) => Vec::new(),
         (_, Ok(reply)) => learn(model, reply),
     }
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 mod complete;
 mod pages;
+mod texts;
 mod trouble;
 
 fn send(text: &str) -> Question {
@@ -361,40 +362,4 @@ fn closing_asks_the_host_for_nothing() {
     assert_eq!(enter(&mut model, "/quit")[0], Command::Quit);
     let mut model = with_history(80, 24, Vec::new());
     assert_eq!(update(&mut model, Msg::Quit), [Command::Quit]);
-}
-
-#[test]
-fn texts_that_events_lack_are_read() {
-    let mut model = model(80, 24);
-    let events = turn(1, 1, "msg_1", "Begin");
-    let commands = feed(
-        &mut model,
-        News::History {
-            events,
-            has_older: false,
-        },
-    );
-    let entry = json!({
-        "created_at": "2026-11-16T10:00:00.000Z", "turn_index": 1, "kind": "incoming_message",
-        "related_message_id": "msg_1", "data": {"message": {"body": {"text": "what is new?"}}},
-    });
-    let entries = vec![Answer::new(entry).unwrap()];
-    reply(
-        &mut model,
-        &commands,
-        &Question::Transcript,
-        Reply::Transcript(entries),
-    );
-    let text = "Begin, and the **whole** end";
-    let whole = json!({"id": "brief_1", "kind": "result", "created_at": "then", "text": text});
-    let briefs = vec![Answer::new(whole).unwrap()];
-    reply(
-        &mut model,
-        &commands,
-        &Question::Briefs,
-        Reply::Briefs(briefs),
-    );
-    let shown = screen(&model);
-    assert!(shown.contains("what is new?"), "{shown}");
-    assert!(shown.contains("Begin, and the whole end"), "{shown}");
 }
