@@ -196,6 +196,16 @@ impl Conversation {
         self.rows.iter().rev().any(is_it)
     }
 
+    /// Returns true if a message with this text has a row after this position.
+    pub(crate) fn has_text_after(&self, seq: u64, text: &str) -> bool {
+        let text = Kept::of(text);
+        let mut later = self.rows.iter().rev().take_while(|row| row.seq > seq);
+        later.any(|row| match &row.content {
+            Content::Message { message_id, .. } => self.message_text(message_id) == Some(&text),
+            Content::Item(_) => false,
+        })
+    }
+
     /// Takes the events before a stream. Texts stay; events that were kept before are forgotten.
     pub(crate) fn restart(&mut self, events: Vec<EventEnvelope>, has_older: bool) -> Needs {
         self.events.clear();

@@ -38,10 +38,16 @@ pub(crate) enum Scroll {
 /// A message that the host has not stored yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// Ticket of its request.
+    /// Ticket of its last request.
     pub(crate) ticket: u64,
+    /// Key of all its requests.
+    pub(crate) key: String,
     pub(crate) agent: AgentId,
     pub(crate) text: String,
+    /// Newest event that was shown when it was sent.
+    pub(crate) after_seq: u64,
+    /// Time at which a request of it had no answer, so that it may be stored. It is sent again under its key.
+    pub(crate) unknown_at: Option<Timestamp>,
     /// Id under which it is stored; absent until the host answers.
     pub(crate) message_id: Option<String>,
 }
@@ -89,6 +95,8 @@ pub struct Setup {
     pub history: Vec<String>,
     /// What to do if the host refuses the token. Absent for a host that asks for none.
     pub token_advice: Option<String>,
+    /// Beginning of the keys of messages, which no other console has.
+    pub key: String,
 }
 
 /// The completions of a draft.
@@ -141,6 +149,8 @@ pub struct Model {
     pub(crate) texts_failed_at: Option<Timestamp>,
     pub(crate) has_quit: bool,
     pub(crate) token_advice: Option<String>,
+    /// Beginning of the keys of messages.
+    pub(crate) key: String,
 }
 
 impl Model {
@@ -174,6 +184,7 @@ impl Model {
             texts_failed_at: None,
             has_quit: false,
             token_advice: setup.token_advice,
+            key: setup.key,
         }
     }
 

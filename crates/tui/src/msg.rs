@@ -86,6 +86,17 @@ pub enum Command {
 pub struct Request {
     pub agent: AgentId,
     pub question: Question,
+    /// How a message is sent. Absent for all other requests.
+    pub sending: Option<Sending>,
+}
+
+/// How a message is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sending {
+    /// Key under which the message is stored once, however often it is sent.
+    pub key: String,
+    /// True if it was sent before and may be stored.
+    pub is_again: bool,
 }
 
 /// One request of the client. Reads change nothing; the rest is what an operator may do.
@@ -236,12 +247,16 @@ pub enum Reply {
 }
 
 /// A request that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problem {
     /// What happened and what to do next, for people.
     pub message: String,
     /// True if the host did not answer at all.
     pub is_link: bool,
+    /// True if what was asked for may have been done.
+    pub is_unknown: bool,
+    /// True if the host refuses for now.
+    pub is_busy: bool,
     /// True if the host does not accept the token.
     pub is_unauthorized: bool,
 }

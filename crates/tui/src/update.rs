@@ -7,6 +7,7 @@ mod keys;
 mod page;
 mod reply;
 mod scroll;
+mod send;
 mod submit;
 mod texts;
 
@@ -94,7 +95,11 @@ fn ask_of(model: &mut Model, agent: AgentId, purpose: Purpose, question: Questio
     model.asked.insert(ticket, purpose);
     Command::Ask {
         ticket,
-        request: Request { agent, question },
+        request: Request {
+            agent,
+            question,
+            sending: None,
+        },
     }
 }
 
@@ -162,6 +167,7 @@ fn tick(model: &mut Model) -> Vec<Command> {
     }
     commands.extend(page::tick(model));
     commands.extend(texts::ask_for(model));
+    commands.extend(send::again(model));
     commands
 }
 

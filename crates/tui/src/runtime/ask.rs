@@ -3,7 +3,7 @@
 mod search;
 mod trigger;
 
-use crate::msg::{Problem, Question, Reply, Request};
+use crate::msg::{Problem, Question, Reply, Request, Sending};
 use holon_api::{
     AttachWorkspaceRequest, ControlAction, CreateAgentRequest, CreateWorkItemRequest,
     DetachWorkspaceRequest, InstallSkillRequest, ListFilter, PageOrder, PromptRequest,
@@ -25,7 +25,11 @@ const TRANSCRIPT: u64 = 200;
 
 /// Calls the method of the client that answers the question. Every failure becomes words for the operator.
 pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Problem> {
-    let Request { agent, question } = request;
+    let Request {
+        agent,
+        question,
+        sending,
+    } = request;
     let reply = match question {
         question @ (Question::Status
         | Question::Explain
@@ -46,9 +50,35 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::Triggers
         | Question::RevealTrigger { .. }
         | Question::Timers) => read_work(client, &agent, question).await,
+        Question::Send { text } => send(client, &agent, text, sending).await,
         other => act(client, &agent, other).await,
     };
     reply.map_err(|error| problem(&error))
+}
+
+/// Sends a message, under its key where it has one.
+async fn send(
+    client: &Client,
+    agent: &AgentId,
+    text: String,
+    sending: Option<Sending>,
+) -> Result<Reply, Error> {
+    let request = PromptRequest {
+        text,
+        priority: None,
+        max_turns: None,
+        trust: None,
+    };
+    let admitted = match sending {
+        None => client.prompt(agent, &request).await?,
+        Some(Sending { key, is_again }) if is_again => {
+            client.prompt_again(agent, &request, &key).await?
+        }
+        Some(Sending { key, .. }) => client.prompt_keyed(agent, &request, &key).await?,
+    };
+    Ok(Reply::Sent {
+        message_id: admitted.message_id.as_str().to_owned(),
+    })
 }
 
 fn problem(error: &Error) -> Problem {
@@ -58,7 +88,24 @@ fn problem(error: &Error) -> Problem {
             None => error.to_string(),
         },
         is_link: matches!(error, Error::Unreachable { .. } | Error::Interrupted { .. }),
+        is_unknown: is_unknown(error),
+        is_busy: matches!(
+            error,
+            Error::Api {
+                status: 429 | 503,
+                ..
+            }
+        ),
         is_unauthorized: is_unauthorized(error),
+    }
+}
+
+/// Returns true if the request may have been carried out.
+const fn is_unknown(error: &Error) -> bool {
+    match error {
+        Error::Interrupted { .. } | Error::Protocol { .. } => true,
+        Error::Api { status, .. } => matches!(*status, 500 | 502 | 504),
+        _ => false,
     }
 }
 
@@ -160,18 +207,6 @@ async fn read_work(client: &Client, agent: &AgentId, question: Question) -> Resu
 }
 
 async fn act(client: &Client, agent: &AgentId, question: Question) -> Result<Reply, Error> {
-    if let Question::Send { text } = question {
-        let request = PromptRequest {
-            text,
-            priority: None,
-            max_turns: None,
-            trust: None,
-        };
-        let admitted = client.prompt(agent, &request).await?;
-        return Ok(Reply::Sent {
-            message_id: admitted.message_id.as_str().to_owned(),
-        });
-    }
     let done = match question {
         Question::TaskInput { task, input } => {
             let request = TaskInputRequest {

@@ -53,13 +53,17 @@ fn end(model: &mut Model, reason: String) {
     model.overlays.retain(|overlay| !overlay.page.is_of_agent());
 }
 
-/// Forgets the messages that have a row now.
+/// Forgets the messages that have a row now. The row of a message whose outcome is not known is found by its text.
 pub(super) fn settle(model: &mut Model) {
     let conversation: &Conversation = &model.conversation;
-    let is_shown = |id: &Option<String>| id.as_ref().is_some_and(|id| conversation.has_message(id));
-    model
-        .pending
-        .retain(|message| !is_shown(&message.message_id));
+    let agent = &model.agent;
+    model.pending.retain(|message| match &message.message_id {
+        Some(id) => !conversation.has_message(id),
+        None => {
+            let is_here = message.unknown_at.is_some() && message.agent == *agent;
+            !(is_here && conversation.has_text_after(message.after_seq, &message.text))
+        }
+    });
 }
 
 /// Asks for the texts that events do not carry, and for the state that they may have changed.

@@ -1,11 +1,10 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, load_page, texts};
+use super::{ask_status, feed, follow, load_page, send, texts};
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
-use crate::slash::escape;
 use holon_client::Answer;
 use holon_client::view::TranscriptEntry;
 use serde_json::Value;
@@ -18,7 +17,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     let reply = reply.map_err(|problem| explain(model, problem));
     match (purpose, reply) {
         (Purpose::Send, reply) => {
-            sent(model, ticket, reply);
+            send::take(model, ticket, reply);
             Vec::new()
         }
         (Purpose::Page, Err(problem)) => {
@@ -60,6 +59,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         }
         (Purpose::Briefs(id) | Purpose::Messages(id), Ok(reply)) => {
             learn(model, reply);
+            feed::settle(model);
             texts::were_read(model, &id)
         }
         // Choices are asked for again with the next draft.
@@ -84,37 +84,6 @@ fn page_of(model: &mut Model, ticket: u64) -> Option<&mut crate::overlay::Overla
         .overlays
         .iter_mut()
         .find(|overlay| overlay.ticket == Some(ticket))
-}
-
-/// Notes that a message is stored, or gives its text back.
-fn sent(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) {
-    let place = model.pending.iter().position(|one| one.ticket == ticket);
-    match (reply, place) {
-        (Ok(Reply::Sent { message_id }), Some(place)) => {
-            if let Some(pending) = model.pending.get_mut(place) {
-                model.conversation.learn_message(&message_id, &pending.text);
-                pending.message_id = Some(message_id);
-            }
-            feed::settle(model);
-        }
-        (Err(problem), Some(place)) => {
-            let pending = model.pending.remove(place);
-            if pending.agent == model.agent {
-                model.draft.give_back(&escape(&pending.text));
-                model.complain(format!("not sent: {}", problem.message));
-            } else {
-                let id = pending.agent.as_str().to_owned();
-                let draft = model.drafts.entry(pending.agent).or_default();
-                draft.give_back(&escape(&pending.text));
-                model.complain(format!(
-                    "not sent to {id}, whose composer keeps the text: {}",
-                    problem.message
-                ));
-            }
-        }
-        (Err(problem), None) => model.complain(problem.message),
-        (Ok(_), _) => {}
-    }
 }
 
 fn status(model: &mut Model, reply: Result<Reply, Problem>) {

@@ -1,7 +1,7 @@
 //! Messages and slash commands.
 
-use super::{ask, ask_of, ask_status, follow, load_page, open_page, quit, switch_agent};
-use crate::model::{Model, Pending, Purpose, Scroll};
+use super::{ask, ask_of, ask_status, follow, load_page, open_page, quit, send, switch_agent};
+use crate::model::{Model, Purpose, Scroll};
 use crate::msg::{Command, Question};
 use crate::overlay::Page;
 use crate::slash::{Input, Slash, read};
@@ -29,7 +29,7 @@ pub(super) fn submit(model: &mut Model) -> Vec<Command> {
         }
         Input::Message(message) => {
             model.draft.clear();
-            let sent = send(model, message);
+            let sent = send::begin(model, message);
             keep(model, text, vec![sent])
         }
         Input::Command(slash) => {
@@ -47,19 +47,6 @@ fn keep(model: &mut Model, text: String, mut commands: Vec<Command>) -> Vec<Comm
     remember(model, &text);
     commands.push(Command::Remember { text });
     commands
-}
-
-fn send(model: &mut Model, text: String) -> Command {
-    model.scroll = Scroll::Bottom;
-    model.notice = None;
-    let ticket = model.next_ticket;
-    model.pending.push(Pending {
-        ticket,
-        agent: model.agent.clone(),
-        text: text.clone(),
-        message_id: None,
-    });
-    ask(model, Purpose::Send, Question::Send { text })
 }
 
 /// Asks for an action about the agent of the console.

@@ -13,6 +13,7 @@ use serde_json::json;
 
 mod complete;
 mod pages;
+mod send;
 mod texts;
 mod trouble;
 
@@ -32,7 +33,7 @@ fn gone() -> Problem {
     Problem {
         message: "cannot reach the host".to_owned(),
         is_link: true,
-        is_unauthorized: false,
+        ..Problem::default()
     }
 }
 

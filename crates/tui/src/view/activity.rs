@@ -16,8 +16,12 @@ pub(super) fn line(model: &Model) -> Line<'static> {
     });
     let (sign, words, style) = if let Some(trouble) = trouble {
         ("✗", trouble, theme.alert())
-    } else if model.pending.iter().any(|one| one.agent == model.agent) {
-        ("↑", "sending your message".to_owned(), theme.strong())
+    } else if let Some(pending) = model.pending.iter().find(|one| one.agent == model.agent) {
+        let words = match pending.unknown_at {
+            None => "sending your message",
+            Some(_) => "no answer about your message; it is sent again and stored once",
+        };
+        ("↑", words.to_owned(), theme.strong())
     } else if let Some(live) = model.conversation.live_item() {
         (spinner(model), live.presentation.summary, theme.good())
     } else if let Some(words) = posture(model) {

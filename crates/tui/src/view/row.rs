@@ -62,9 +62,10 @@ impl Canvas<'_> {
 
     /// Draws a message that the host has not stored yet.
     pub(super) fn pending(&self, pending: &Pending) -> Vec<Line<'static>> {
-        let state = match pending.message_id {
-            None => "sending",
-            Some(_) => "sent",
+        let state = match (&pending.message_id, pending.unknown_at) {
+            (Some(_), _) => "sent",
+            (None, None) => "sending",
+            (None, Some(_)) => "no answer; it is sent again under the same key",
         };
         let text = Kept::of(&pending.text).shown(BODY_BYTES);
         self.message(&text, &["You", state])

@@ -122,8 +122,8 @@ fn a_token_that_was_revoked_is_named_with_the_way_to_a_new_one() {
     let commands = enter(&mut model, "hello");
     let problem = Problem {
         message: "unauthorized".to_owned(),
-        is_link: false,
         is_unauthorized: true,
+        ..Problem::default()
     };
     let ticket = ticket_of(&commands, &send("hello"));
     let reply = Err(problem);
@@ -157,6 +157,7 @@ fn what_was_entered_is_kept_and_comes_back_in_a_later_console() {
         rows: 24,
         history: vec!["first".to_owned(), "hello".to_owned()],
         token_advice: None,
+        key: "console".to_owned(),
     });
     start(&mut later);
     press(&mut later, KeyCode::Up);
