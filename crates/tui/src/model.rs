@@ -3,6 +3,7 @@
 use crate::conversation::Conversation;
 use crate::draft::Draft;
 use crate::history::History;
+use crate::msg::Problem;
 use crate::overlay::Overlay;
 use crate::theme::Theme;
 use crate::update::Known;
@@ -22,8 +23,10 @@ pub(crate) struct Link {
     pub(crate) feed_trouble: Option<String>,
     /// Trouble of the last request for the status, which is repeated.
     pub(crate) host_trouble: Option<String>,
-    /// Reason for which the feed has ended for good.
+    /// Reason for which the feed has ended. It begins anew when the agent is there again.
     pub(crate) ended: Option<String>,
+    /// True if the host refused the status after the feed has ended.
+    pub(crate) is_missing: bool,
 }
 
 /// Place in the conversation.
@@ -56,6 +59,8 @@ pub(crate) struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Status,
+    /// The status of another agent, which is shown if it exists.
+    Switch(AgentId),
     /// Texts of briefs, for that of this one.
     Briefs(String),
     /// A part of the transcript, for the text of this message.
@@ -79,6 +84,15 @@ pub(crate) enum Purpose {
 pub(crate) struct Notice {
     pub(crate) text: String,
     pub(crate) is_bad: bool,
+    pub(crate) when_back: WhenBack,
+}
+
+/// What becomes of a notice when the host answers again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WhenBack {
+    Stays,
+    Goes,
+    Becomes(String),
 }
 
 /// What the console is started with.
@@ -204,14 +218,43 @@ impl Model {
         self.notice = Some(Notice {
             text: text.into(),
             is_bad: false,
+            when_back: WhenBack::Stays,
         });
     }
 
     pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.complain_until(text, WhenBack::Stays);
+    }
+
+    /// Complains of something that may be over when the host answers again.
+    pub(crate) fn complain_until(&mut self, text: impl Into<String>, when_back: WhenBack) {
         self.notice = Some(Notice {
             text: text.into(),
             is_bad: true,
+            when_back,
         });
+    }
+
+    /// Complains of a request that failed.
+    pub(crate) fn complain_of(&mut self, problem: Problem) {
+        let when_back = if problem.is_link {
+            WhenBack::Goes
+        } else {
+            WhenBack::Stays
+        };
+        self.complain_until(problem.message, when_back);
+    }
+
+    /// Takes back what was said about the host being away.
+    pub(crate) fn host_is_back(&mut self) {
+        let Some(notice) = &mut self.notice else {
+            return;
+        };
+        match std::mem::replace(&mut notice.when_back, WhenBack::Stays) {
+            WhenBack::Stays => {}
+            WhenBack::Goes => self.notice = None,
+            WhenBack::Becomes(text) => notice.text = text,
+        }
     }
 
     pub(crate) fn overlay(&mut self) -> Option<&mut Overlay> {

@@ -78,6 +78,20 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     vec![Command::Follow { feed, agent }, ask_status(model)]
 }
 
+/// Follows the events of the agent anew. What is shown stays until they are read.
+fn follow_again(model: &mut Model) -> Command {
+    model.feed += 1;
+    model.link.ended = None;
+    model.link.is_missing = false;
+    model.link.feed_trouble = None;
+    model.link.is_open = false;
+    model.host_is_back();
+    Command::Follow {
+        feed: model.feed,
+        agent: model.agent.clone(),
+    }
+}
+
 /// Puts the draft aside for the agent that was shown, and takes out that of the other one.
 fn keep_draft(model: &mut Model, next: &AgentId) {
     let other = model.drafts.remove(next).unwrap_or_default();

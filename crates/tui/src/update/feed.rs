@@ -2,7 +2,7 @@
 
 use super::{ask_status, texts};
 use crate::conversation::{Conversation, Needs};
-use crate::model::{Model, Purpose, Scroll};
+use crate::model::{Model, Purpose, Scroll, WhenBack};
 use crate::msg::{Command, News};
 
 pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
@@ -12,6 +12,7 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
             model.scroll = Scroll::Bottom;
             model.link.is_open = true;
             model.link.feed_trouble = None;
+            model.host_is_back();
             settle(model);
             ask_for(model, needs)
         }
@@ -31,25 +32,28 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
         }
         News::Back => {
             model.link.feed_trouble = None;
+            model.host_is_back();
             Vec::new()
         }
         News::Ended(reason) => {
-            model.complain(format!("{reason}; choose another agent with /agents"));
+            let words = format!("{reason}; choose another agent with /agents");
+            model.complain_until(words, WhenBack::Goes);
             end(model, reason);
             Vec::new()
         }
         News::Unauthorized(reason) => {
             let words = model.token_advice.clone().unwrap_or(reason);
-            model.complain(words);
+            model.complain_until(words, WhenBack::Goes);
             end(model, "the host does not accept the token".to_owned());
             Vec::new()
         }
     }
 }
 
-/// Notes that nothing more comes, and closes the pages about the agent.
+/// Notes that nothing more comes for now, and closes the pages about the agent.
 fn end(model: &mut Model, reason: String) {
     model.link.ended = Some(reason);
+    model.link.is_missing = false;
     model.overlays.retain(|overlay| !overlay.page.is_of_agent());
 }
 

@@ -1,6 +1,6 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, load_page, send, texts};
+use super::{ask_status, feed, follow, follow_again, load_page, send, switch_agent, texts};
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
@@ -16,9 +16,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     };
     let reply = reply.map_err(|problem| explain(model, problem));
     match (purpose, reply) {
-        (Purpose::Send, reply) => {
-            send::take(model, ticket, reply);
-            Vec::new()
+        (Purpose::Send, reply) => send::take(model, ticket, reply),
+        (Purpose::Switch(agent), Ok(Reply::Status(status))) => {
+            let commands = switch_agent(model, agent);
+            model.status = Some(status);
+            commands
         }
         (Purpose::Page, Err(problem)) => {
             if let Some(top) = page_of(model, ticket) {
@@ -32,8 +34,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             Vec::new()
         }
         (Purpose::Status, reply) => {
-            status(model, reply);
-            refresh(model)
+            let mut commands: Vec<Command> = status(model, reply).into_iter().collect();
+            commands.extend(refresh(model));
+            commands
         }
         (Purpose::Action, Ok(Reply::Done(sentence))) => {
             model.say(sentence);
@@ -47,10 +50,14 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             Vec::new()
         }
         (
-            Purpose::Action | Purpose::WorkItem | Purpose::TriggerUrl | Purpose::Older,
+            Purpose::Action
+            | Purpose::WorkItem
+            | Purpose::TriggerUrl
+            | Purpose::Older
+            | Purpose::Switch(_),
             Err(problem),
         ) => {
-            model.complain(problem.message);
+            model.complain_of(problem);
             Vec::new()
         }
         (Purpose::Briefs(_) | Purpose::Messages(_), Err(_)) => {
@@ -86,22 +93,32 @@ fn page_of(model: &mut Model, ticket: u64) -> Option<&mut crate::overlay::Overla
         .find(|overlay| overlay.ticket == Some(ticket))
 }
 
-fn status(model: &mut Model, reply: Result<Reply, Problem>) {
+/// Takes the status. Follows the agent again if the host did not know it before.
+fn status(model: &mut Model, reply: Result<Reply, Problem>) -> Option<Command> {
     match reply {
         Ok(Reply::Status(agent)) => {
             model.link.host_trouble = None;
             model.status = Some(agent);
+            if model.link.is_missing {
+                return Some(follow_again(model));
+            }
+            if model.link.ended.is_none() {
+                model.host_is_back();
+            }
         }
         Err(problem) if problem.is_link => model.link.host_trouble = Some(problem.message),
         Err(problem) => {
             // The host answers, but not about this agent.
             model.link.host_trouble = None;
-            if model.link.ended.is_none() {
+            if model.link.ended.is_some() {
+                model.link.is_missing = true;
+            } else {
                 model.complain(problem.message);
             }
         }
         Ok(_) => {}
     }
+    None
 }
 
 /// Reads the top page again if it lists what changes with the agent.

@@ -1,8 +1,8 @@
 //! Messages on their way to the host. One without an answer may be stored, so it is sent again under its key, and never
 //! as another message.
 
-use super::{ask_of, feed};
-use crate::model::{Model, Pending, Purpose, Scroll};
+use super::{ask_of, feed, follow_again};
+use crate::model::{Model, Pending, Purpose, Scroll, WhenBack};
 use crate::msg::{Command, Problem, Question, Reply, Sending};
 use crate::slash::escape;
 
@@ -70,33 +70,39 @@ pub(super) fn again(model: &mut Model) -> Vec<Command> {
 }
 
 /// Notes that a message is stored, keeps one whose outcome is not known, or gives the text of a refused one back.
-pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) {
+pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) -> Vec<Command> {
     let place = model.pending.iter().position(|one| one.ticket == ticket);
     let Some(place) = place else {
         // Its row has settled it.
-        return;
+        return Vec::new();
     };
     match reply {
         Ok(Reply::Sent { message_id }) => {
             if let Some(pending) = model.pending.get_mut(place) {
                 model.conversation.learn_message(&message_id, &pending.text);
                 pending.message_id = Some(message_id);
+                let is_here = pending.agent == model.agent;
+                feed::settle(model);
+                // An agent that takes messages is there again.
+                if is_here && model.link.ended.is_some() {
+                    return vec![follow_again(model)];
+                }
             }
-            feed::settle(model);
         }
         Err(problem) => {
             let now = model.now;
             let Some(pending) = model.pending.get_mut(place) else {
-                return;
+                return Vec::new();
             };
             let was_unknown = pending.unknown_at.is_some();
             let stays_unknown = problem.is_link || problem.is_busy || problem.is_unauthorized;
             if problem.is_unknown || (was_unknown && stays_unknown) {
                 pending.unknown_at = Some(now);
-                model.complain(format!(
+                let words = format!(
                     "it is not known if your message is stored; it is sent again under the same key, so it is stored once: {}",
                     problem.message
-                ));
+                );
+                model.complain_until(words, WhenBack::Goes);
             } else {
                 let pending = model.pending.remove(place);
                 give_back(model, pending, &problem);
@@ -104,6 +110,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         }
         Ok(_) => {}
     }
+    Vec::new()
 }
 
 /// Puts the text of a message that is not stored into the composer of its agent.
@@ -111,7 +118,12 @@ fn give_back(model: &mut Model, pending: Pending, problem: &Problem) {
     let text = escape(&pending.text);
     if pending.agent == model.agent {
         model.draft.give_back(&text);
-        model.complain(format!("not sent: {}", problem.message));
+        let when_back = if problem.is_link {
+            WhenBack::Becomes("not sent; the host answers again: Enter sends it".to_owned())
+        } else {
+            WhenBack::Stays
+        };
+        model.complain_until(format!("not sent: {}", problem.message), when_back);
     } else {
         let id = pending.agent.as_str().to_owned();
         let draft = model.drafts.entry(pending.agent.clone()).or_default();

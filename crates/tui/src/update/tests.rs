@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 mod complete;
+mod link;
 mod pages;
 mod send;
 mod texts;
@@ -27,6 +28,13 @@ fn sent(id: &str) -> Reply {
     Reply::Sent {
         message_id: id.to_owned(),
     }
+}
+
+/// Switches to an agent that exists.
+fn switch(model: &mut Model, id: &str) -> Vec<Command> {
+    let asked = enter(model, &format!("/agent switch {id}"));
+    let known = status("idle", "rests");
+    reply(model, &asked, &Question::Status, known)
 }
 
 fn gone() -> Problem {
@@ -292,7 +300,7 @@ fn the_top_asks_for_older_events_once() {
 fn news_of_an_agent_that_is_not_shown_is_ignored() {
     let mut model = with_history(80, 24, turn(1, 1, "msg_1", "Mine."));
     let old_feed = model.feed;
-    let commands = enter(&mut model, "/agent switch other");
+    let commands = switch(&mut model, "other");
     assert!(matches!(&commands[0], Command::Follow { agent, .. } if agent.as_str() == "other"));
     let news = News::Event(Box::new(brief(20, 9, "result", "Not mine.")));
     update(

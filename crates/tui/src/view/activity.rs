@@ -1,11 +1,14 @@
 //! The line about what the agent does, waits for and needs, in plain words.
 
-use crate::model::Model;
+use crate::model::{Model, Purpose};
 use crate::text::{clean_line, clock};
 use ratatui::text::{Line, Span};
 
 /// Signs of a running turn, one after the other.
 const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
+
+/// Milliseconds without an answer before the host is said to be silent.
+const SILENT_FROM_MS: u64 = 5_000;
 
 pub(super) fn line(model: &Model) -> Line<'static> {
     let theme = model.theme;
@@ -16,6 +19,8 @@ pub(super) fn line(model: &Model) -> Line<'static> {
     });
     let (sign, words, style) = if let Some(trouble) = trouble {
         ("✗", trouble, theme.alert())
+    } else if let Some(words) = silence(model) {
+        ("…", words, theme.alert())
     } else if let Some(pending) = model.pending.iter().find(|one| one.agent == model.agent) {
         let words = match pending.unknown_at {
             None => "sending your message",
@@ -40,6 +45,13 @@ pub(super) fn line(model: &Model) -> Line<'static> {
         Span::styled(clean_line(&words), style),
         Span::styled(tasks(model), theme.faint()),
     ])
+}
+
+/// Says that the host has not answered for a while. Its status is asked for all the time, so a silent one is noticed.
+fn silence(model: &Model) -> Option<String> {
+    let waited = model.now.millis_since(model.status_asked_at);
+    let is_silent = model.is_asked(&Purpose::Status) && waited >= SILENT_FROM_MS;
+    is_silent.then(|| format!("the host does not answer yet ({} s)", waited / 1_000))
 }
 
 fn spinner(model: &Model) -> &'static str {

@@ -13,15 +13,14 @@ fn fail(model: &mut Model, commands: &[Command], question: &Q) -> Vec<Command> {
 fn a_message_that_failed_waits_as_the_draft_of_its_agent() {
     let mut model = with_history(80, 24, Vec::new());
     let commands = enter(&mut model, "hello");
-    enter(&mut model, "/agent switch other");
+    switch(&mut model, "other");
     fail(&mut model, &commands, &send("hello"));
     assert!(
         model.draft.is_empty(),
         "the text is for main, not for other"
     );
     assert!(screen(&model).contains("not sent"), "{}", screen(&model));
-    type_text(&mut model, "/agent switch main");
-    press(&mut model, KeyCode::Enter);
+    switch(&mut model, "main");
     assert_eq!(model.draft.text(), "hello");
 }
 
