@@ -23,7 +23,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     let code = if is_interrupt { KeyCode::Esc } else { key.code };
     if top.ask.is_some() {
-        return press_ask(model, code);
+        return press_ask(model, code, is_letter);
     }
     let (page, text, selected) = (top.page.clone(), top.page.is_text(), top.selected);
     match code {
@@ -271,28 +271,46 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
     }
 }
 
-fn press_ask(model: &mut Model, code: KeyCode) -> Vec<Command> {
+fn press_ask(model: &mut Model, code: KeyCode, is_letter: bool) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
     let Some(ask) = &mut top.ask else {
         return Vec::new();
     };
+    let draft = &mut ask.draft;
     match code {
         KeyCode::Esc => top.ask = None,
         KeyCode::Enter => return answer(model),
-        KeyCode::Backspace => ask.draft.backspace(),
-        KeyCode::Delete => ask.draft.delete(),
-        KeyCode::Left => ask.draft.left(),
-        KeyCode::Right => ask.draft.right(),
-        KeyCode::Home => ask.draft.home(),
-        KeyCode::End => ask.draft.end(),
-        KeyCode::Char(c) => {
-            ask.draft.insert(c.encode_utf8(&mut [0; 4]));
+        KeyCode::Char(c) if is_letter => {
+            draft.insert(c.encode_utf8(&mut [0; 4]));
         }
+        KeyCode::Char(c) => press_ask_ctrl(draft, c),
+        KeyCode::Backspace => draft.backspace(),
+        KeyCode::Delete => draft.delete(),
+        KeyCode::Left => draft.left(),
+        KeyCode::Right => draft.right(),
+        KeyCode::Home => draft.home(),
+        KeyCode::End => draft.end(),
         _ => {}
     }
     Vec::new()
+}
+
+/// Moves and deletes as in a shell. Other letters with Ctrl or Alt do nothing.
+fn press_ask_ctrl(draft: &mut Draft, letter: char) {
+    match letter {
+        'a' => draft.home(),
+        'e' => draft.end(),
+        'b' => draft.left(),
+        'f' => draft.right(),
+        'h' => draft.backspace(),
+        'd' => draft.delete(),
+        'k' => draft.remove_to_end(),
+        'u' => draft.remove_to_start(),
+        'w' => draft.remove_word(),
+        _ => {}
+    }
 }
 
 /// Does what the operator was asked a line for.

@@ -171,10 +171,15 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
     };
     top.ticket = None;
     let was_pressed = top.pressed.is_some();
+    let wanted = top.wanted.clone().filter(|_| top.page == Page::Work);
+    let absent = wanted.filter(|id| entries.iter().all(|entry| entry.id != *id));
     top.fill(entries);
     if was_pressed && top.pressed.is_none() {
         // What the notice asks about is gone.
         model.notice = None;
+    }
+    if let Some(id) = absent {
+        model.complain(format!("{id} is not in this list"));
     }
 }
 

@@ -12,6 +12,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 mod complete;
+mod hints;
 mod link;
 mod pages;
 mod send;
