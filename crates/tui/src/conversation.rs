@@ -183,8 +183,9 @@ impl Conversation {
         let end = self
             .events
             .partition_point(|event| event.event_seq <= last_seq);
-        let mut events = self.events.range(..end).rev();
-        events.find_map(|envelope| match envelope.event() {
+        let events = self.events.range(..end).rev();
+        let mut briefs = events.filter(|envelope| envelope.kind == "brief_created");
+        briefs.find_map(|envelope| match envelope.event() {
             Event::BriefCreated(brief) if brief.brief_id.as_str() == id => Some(brief.brief_seq),
             _ => None,
         })

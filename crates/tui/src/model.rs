@@ -237,7 +237,7 @@ impl Model {
 
     /// Complains of a request that failed.
     pub(crate) fn complain_of(&mut self, problem: Problem) {
-        let when_back = if problem.is_link {
+        let when_back = if problem.is_link() {
             WhenBack::Goes
         } else {
             WhenBack::Stays

@@ -251,12 +251,35 @@ pub enum Reply {
 pub struct Problem {
     /// What happened and what to do next, for people.
     pub message: String,
-    /// True if the host did not answer at all.
-    pub is_link: bool,
-    /// True if what was asked for may have been done.
-    pub is_unknown: bool,
-    /// True if the host refuses for now.
-    pub is_busy: bool,
-    /// True if the host does not accept the token.
-    pub is_unauthorized: bool,
+    pub cause: Cause,
+}
+
+/// Why a request failed, as far as it matters for what is done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cause {
+    /// The host refuses what is asked for.
+    #[default]
+    Refused,
+    /// There is no host. The request was not sent.
+    Unreachable,
+    /// The request was sent and had no answer.
+    Unanswered,
+    /// The answer does not say if it was done.
+    Unclear,
+    /// The host refuses for now.
+    Busy,
+    /// The host does not accept the token.
+    Unauthorized,
+}
+
+impl Problem {
+    /// Returns true if the host did not answer at all.
+    pub(crate) const fn is_link(&self) -> bool {
+        matches!(self.cause, Cause::Unreachable | Cause::Unanswered)
+    }
+
+    /// Returns true if what was asked for may have been done.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        matches!(self.cause, Cause::Unanswered | Cause::Unclear)
+    }
 }

@@ -339,7 +339,8 @@ mod tests {
         fn cut(all: &str, after: u64) -> (&str, Option<u64>) {
             let at = usize::try_from(after).unwrap().min(all.len());
             let text = prefix(all.get(at..).unwrap(), 10_000);
-            let text = text.rfind('\n').map_or("", |end| &text[..=end]);
+            let end = text.rfind('\n').map_or(0, |end| end + 1);
+            let text = text.get(..end).unwrap();
             (text, Some((at + text.len()) as u64))
         }
         let (text, next) = cut(printed, after_byte);

@@ -3,7 +3,7 @@
 mod search;
 mod trigger;
 
-use crate::msg::{Problem, Question, Reply, Request, Sending};
+use crate::msg::{Cause, Problem, Question, Reply, Request, Sending};
 use holon_api::{
     AttachWorkspaceRequest, ControlAction, CreateAgentRequest, CreateWorkItemRequest,
     DetachWorkspaceRequest, InstallSkillRequest, ListFilter, PageOrder, PromptRequest,
@@ -87,25 +87,22 @@ fn problem(error: &Error) -> Problem {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         },
-        is_link: matches!(error, Error::Unreachable { .. } | Error::Interrupted { .. }),
-        is_unknown: is_unknown(error),
-        is_busy: matches!(
-            error,
-            Error::Api {
-                status: 429 | 503,
-                ..
-            }
-        ),
-        is_unauthorized: is_unauthorized(error),
+        cause: cause(error),
     }
 }
 
-/// Returns true if the request may have been carried out.
-const fn is_unknown(error: &Error) -> bool {
+fn cause(error: &Error) -> Cause {
     match error {
-        Error::Interrupted { .. } | Error::Protocol { .. } => true,
-        Error::Api { status, .. } => matches!(*status, 500 | 502 | 504),
-        _ => false,
+        error if is_unauthorized(error) => Cause::Unauthorized,
+        Error::Unreachable { .. } => Cause::Unreachable,
+        Error::Interrupted { .. } => Cause::Unanswered,
+        Error::Protocol { .. } => Cause::Unclear,
+        Error::Api { status, .. } => match status {
+            429 | 503 => Cause::Busy,
+            500.. => Cause::Unclear,
+            _ => Cause::Refused,
+        },
+        Error::StoreReplaced { .. } | Error::AgentDeleted { .. } | Error::Token => Cause::Refused,
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             Added::More => return ask_output(model).into_iter().collect(),
             Added::Before => keep_place(model, height),
         },
-        Err(problem) if !problem.is_link => {
+        Err(problem) if !problem.is_link() => {
             follow.is_over = true;
             follow.ended = Some(problem.message);
         }

@@ -2,7 +2,7 @@
 
 use super::{ask_status, feed, follow, follow_again, load_page, send, switch_agent, texts};
 use crate::model::{Model, Purpose};
-use crate::msg::{Command, Problem, Reply};
+use crate::msg::{Cause, Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
 use holon_client::Answer;
@@ -78,7 +78,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
 /// Says what to do about a token that the host does not accept.
 fn explain(model: &Model, problem: Problem) -> Problem {
     match &model.token_advice {
-        Some(advice) if problem.is_unauthorized => Problem {
+        Some(advice) if problem.cause == Cause::Unauthorized => Problem {
             message: advice.clone(),
             ..problem
         },
@@ -106,7 +106,7 @@ fn status(model: &mut Model, reply: Result<Reply, Problem>) -> Option<Command> {
                 model.host_is_back();
             }
         }
-        Err(problem) if problem.is_link => model.link.host_trouble = Some(problem.message),
+        Err(problem) if problem.is_link() => model.link.host_trouble = Some(problem.message),
         Err(problem) => {
             // The host answers, but not about this agent.
             model.link.host_trouble = None;

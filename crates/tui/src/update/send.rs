@@ -3,7 +3,7 @@
 
 use super::{ask_of, feed, follow_again};
 use crate::model::{Model, Pending, Purpose, Scroll, WhenBack};
-use crate::msg::{Command, Problem, Question, Reply, Sending};
+use crate::msg::{Cause, Command, Problem, Question, Reply, Sending};
 use crate::slash::escape;
 
 /// Milliseconds after a request without an answer before the message is sent again.
@@ -95,8 +95,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
                 return Vec::new();
             };
             let was_unknown = pending.unknown_at.is_some();
-            let stays_unknown = problem.is_link || problem.is_busy || problem.is_unauthorized;
-            if problem.is_unknown || (was_unknown && stays_unknown) {
+            let stays_unknown = problem.cause != Cause::Refused;
+            if problem.is_unknown() || (was_unknown && stays_unknown) {
                 pending.unknown_at = Some(now);
                 let words = format!(
                     "it is not known if your message is stored; it is sent again under the same key, so it is stored once: {}",
@@ -105,7 +105,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
                 model.complain_until(words, WhenBack::Goes);
             } else {
                 let pending = model.pending.remove(place);
-                give_back(model, pending, &problem);
+                give_back(model, &pending, &problem);
             }
         }
         Ok(_) => {}
@@ -114,11 +114,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
 }
 
 /// Puts the text of a message that is not stored into the composer of its agent.
-fn give_back(model: &mut Model, pending: Pending, problem: &Problem) {
+fn give_back(model: &mut Model, pending: &Pending, problem: &Problem) {
     let text = escape(&pending.text);
     if pending.agent == model.agent {
         model.draft.give_back(&text);
-        let when_back = if problem.is_link {
+        let when_back = if problem.is_link() {
             WhenBack::Becomes("not sent; the host answers again: Enter sends it".to_owned())
         } else {
             WhenBack::Stays

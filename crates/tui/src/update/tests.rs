@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Scroll;
-use crate::msg::{News, Problem, Reply};
+use crate::msg::{Cause, News, Problem, Reply};
 use crate::overlay::Page;
 use crate::testing::*;
 use holon_client::Answer;
@@ -41,8 +41,7 @@ fn switch(model: &mut Model, id: &str) -> Vec<Command> {
 fn gone() -> Problem {
     Problem {
         message: "cannot reach the host".to_owned(),
-        is_link: true,
-        ..Problem::default()
+        cause: Cause::Unreachable,
     }
 }
 

@@ -7,17 +7,14 @@ use crate::msg::Sending;
 fn unanswered() -> Problem {
     Problem {
         message: "the host did not answer".to_owned(),
-        is_link: true,
-        is_unknown: true,
-        ..Problem::default()
+        cause: Cause::Unanswered,
     }
 }
 
 fn busy() -> Problem {
     Problem {
         message: "too many requests".to_owned(),
-        is_busy: true,
-        ..Problem::default()
+        cause: Cause::Busy,
     }
 }
 

@@ -121,8 +121,7 @@ fn a_token_that_was_revoked_is_named_with_the_way_to_a_new_one() {
     let commands = enter(&mut model, "hello");
     let problem = Problem {
         message: "unauthorized".to_owned(),
-        is_unauthorized: true,
-        ..Problem::default()
+        cause: Cause::Unauthorized,
     };
     let ticket = ticket_of(&commands, &send("hello"));
     let reply = Err(problem);
