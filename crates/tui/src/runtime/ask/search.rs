@@ -10,53 +10,46 @@ use holon_domain::AgentId;
 /// Position and turn of an entry.
 type Place = (u64, u64);
 
-/// A search for the beginning of a turn.
+/// A search for the beginning of a turn. Positions have gaps: not every entry of the log is in the transcript.
 #[derive(Debug)]
 struct Search {
     turn: u64,
     /// No entry up to here is of the turn.
     low: u64,
-    /// The turn does not begin after this.
+    /// The turn begins up to here, or with the first entry after it.
     high: u64,
 }
 
 impl Search {
-    /// Takes the ends of the newest page. Returns the position after which the next page is to be read; `None` if the
-    /// newest one is as good as any.
-    fn begin(turn: u64, newest: (Place, Place)) -> Option<(Self, u64)> {
+    /// Takes the ends of the newest page. `None` if that page is as good as any.
+    const fn begin(turn: u64, newest: (Place, Place)) -> Option<Self> {
         let ((first_seq, first_turn), (_, last_turn)) = newest;
         // A host that is too old numbers no entries.
         if first_seq <= 1 || first_turn < turn || last_turn < turn {
             return None;
         }
-        let search = Self {
+        Some(Self {
             turn,
             low: 0,
             high: first_seq - 1,
-        };
-        let after = search.after();
-        Some((search, after))
-    }
-
-    const fn after(&self) -> u64 {
-        if self.high - self.low <= TRANSCRIPT {
-            return self.low;
-        }
-        self.low + (self.high - self.low) / 2
+        })
     }
 
     /// Takes the ends of the page after this position. Returns the next position; `None` if the page has the beginning
     /// of the turn, or no page has it.
     fn next(&mut self, after: u64, page: Option<(Place, Place)>) -> Option<u64> {
-        let ((first_seq, first_turn), (last_seq, last_turn)) = page?;
+        let ((_, first_turn), (last_seq, last_turn)) = page?;
         if last_turn < self.turn {
             self.low = last_seq;
-        } else if first_turn >= self.turn && after > self.low && first_seq == after + 1 {
+        } else if first_turn >= self.turn && after > self.low {
             self.high = after;
         } else {
             return None;
         }
-        (self.low < self.high).then(|| self.after())
+        let between = self.high.checked_sub(self.low)?;
+        // A page from the lower end holds all that is between, and the entry after it.
+        let is_near = between < TRANSCRIPT;
+        Some(self.low + if is_near { 0 } else { between / 2 })
     }
 }
 
@@ -69,9 +62,11 @@ fn ends(entries: &[Answer<TranscriptEntry>]) -> Option<(Place, Place)> {
 pub(super) async fn messages(client: &Client, agent: &AgentId, turn: u64) -> Result<Reply, Error> {
     let newest = client.transcript(Some(agent), Some(TRANSCRIPT)).await?;
     let begun = ends(&newest).and_then(|newest| Search::begin(turn, newest));
-    let Some((mut search, mut after)) = begun else {
+    let Some(mut search) = begun else {
         return Ok(Reply::Transcript(newest));
     };
+    // The oldest page tells where the kept entries begin.
+    let mut after = 0;
     loop {
         let query = SeqQuery {
             after_seq: Some(after),
@@ -99,10 +94,10 @@ mod tests {
         let ends = |page: &[Place]| Some((*page.first()?, *page.last()?));
         let newest = log[log.len().saturating_sub(200)..].to_vec();
         let begun = ends(&newest).and_then(|newest| Search::begin(turn, newest));
-        let Some((mut search, mut after)) = begun else {
+        let Some(mut search) = begun else {
             return (newest, 1);
         };
-        let mut reads = 2;
+        let (mut after, mut reads) = (0, 2);
         loop {
             let page = page(after);
             match search.next(after, ends(&page)) {
@@ -119,12 +114,15 @@ mod tests {
         // Turns of many lengths; the fifth is longer than some pages together.
         let length = |turn: u64| if turn == 5 { 700 } else { turn % 13 + 1 };
         let turns = (1..=2_000).flat_map(|turn| (0..length(turn)).map(move |_| turn));
-        let log: Vec<Place> = (1..).zip(turns).collect();
-        for (kept, first_turn) in [(0, 1), (1_500, 120)] {
-            let log = &log[kept..];
+        let places = |gap: u64| -> Vec<Place> {
+            let seqs = (1..).filter(|seq| gap == 0 || seq % gap != 0);
+            seqs.zip(turns.clone()).collect()
+        };
+        for (gap, kept, first_turn) in [(0, 0, 1), (0, 1_500, 120), (2, 0, 1), (3, 1_500, 120)] {
+            let log = places(gap).split_off(kept);
             for turn in first_turn..=2_000 {
                 let start = *log.iter().find(|(_, of)| *of == turn).unwrap();
-                let (page, reads) = find(log, turn);
+                let (page, reads) = find(&log, turn);
                 assert!(page.contains(&start), "turn {turn}: {:?}", page.first());
                 assert!(reads <= 12, "turn {turn} took {reads} reads");
             }
