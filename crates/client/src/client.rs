@@ -242,6 +242,41 @@ impl Client {
         self.post(control_path(agent_id, "prompt"), request).await
     }
 
+    /// Sends an operator's prompt under a key of [`new_key`](crate::new_key), with which it can be sent again if the
+    /// outcome is not known.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn prompt_keyed(
+        &self,
+        agent_id: &AgentId,
+        request: &PromptRequest,
+        key: &str,
+    ) -> Result<AdmittedResponse, Error> {
+        let target = control_path(agent_id, "prompt");
+        let response = self.respond_keyed(target, request, default_timeout(), key);
+        response.await?.json().await
+    }
+
+    /// Sends a prompt again that may be stored already. It is stored once, because the key is the same.
+    ///
+    /// # Errors
+    /// As [`Error`] lists. A host that does not know keys is not asked again, and the outcome stays open.
+    pub async fn prompt_again(
+        &self,
+        agent_id: &AgentId,
+        request: &PromptRequest,
+        key: &str,
+    ) -> Result<AdmittedResponse, Error> {
+        if !self.keeps_replies().await? {
+            return Err(Error::Interrupted {
+                endpoint: self.endpoint(),
+                reason: "it keeps no answers, so the prompt is not sent again".to_owned(),
+            });
+        }
+        self.prompt_keyed(agent_id, request, key).await
+    }
+
     /// Sends an event from outside. The response means that it is stored.
     ///
     /// # Errors
@@ -429,24 +464,34 @@ impl Client {
         send_request(&self.endpoint, request).await?.json().await
     }
 
-    /// Sends a request with a JSON body and waits for the head of its response. If the connection is lost after the
-    /// request was sent, it is sent again with the same key, so that it takes effect once.
     pub(crate) async fn respond(
         &self,
         target: String,
         body: &impl Serialize,
         timeout: ReadTimeout,
     ) -> Result<HttpResponse, Error> {
+        self.respond_keyed(target, body, timeout, &repeat::new_key())
+            .await
+    }
+
+    /// Sends a request with a JSON body and waits for the head of its response. If the connection is lost after the
+    /// request was sent, it is sent again with the same key, so that it takes effect once.
+    async fn respond_keyed(
+        &self,
+        target: String,
+        body: &impl Serialize,
+        timeout: ReadTimeout,
+        key: &str,
+    ) -> Result<HttpResponse, Error> {
         let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
             endpoint: self.endpoint(),
             reason: error.to_string(),
         })?;
-        let key = repeat::new_key();
         let request = || HttpRequest {
             method: Method::POST,
             target: target.clone(),
             body: RequestBody::Json(body.clone()),
-            key: Some(key.clone()),
+            key: Some(key.to_owned()),
             timeout,
         };
         #[expect(
@@ -482,7 +527,9 @@ impl Client {
                 Err(_) => return Err(lost),
             }
             match send_request(&self.endpoint, request()).await {
-                Err(again) if again.is_transient() && again.code().is_none() => lost = again,
+                Err(again @ Error::Interrupted { .. }) => lost = again,
+                // The first request may have been carried out, whatever keeps this one from the host.
+                Err(again) if again.is_transient() && again.code().is_none() => {}
                 done => return done,
             }
         }

@@ -37,6 +37,7 @@ pub use archive::ExportStream;
 pub use client::{Client, EventsQuery};
 pub use error::Error;
 pub use page::{SeqPage, SeqQuery};
+pub use repeat::new_key;
 pub use retry::retry_read;
 pub use stream::{EventStream, StreamItem};
 pub use task::TaskOutputQuery;

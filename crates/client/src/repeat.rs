@@ -15,7 +15,8 @@ pub(crate) const PAUSES: [Duration; 4] = [
 ];
 
 /// Returns a key that no other request has: 128 bits of two hash functions with random seeds.
-pub(crate) fn new_key() -> String {
+#[must_use]
+pub fn new_key() -> String {
     let part = || RandomState::new().build_hasher().finish();
     format!("{:016x}{:016x}", part(), part())
 }

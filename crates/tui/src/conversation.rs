@@ -15,7 +15,8 @@ use holon_domain::feed::EventRecord;
 use holon_domain::message::MessageKind;
 use holon_domain::time::Timestamp;
 use holon_presentation::{Category, DisplayMode, Item, Reducer, Reference, Role, rule};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::ops::Range;
 use texts::{TEXT_BYTES, Texts};
 
 /// Most events that are kept.
@@ -38,6 +39,8 @@ pub(crate) enum Content {
         message_id: String,
         /// True once it joined a turn that was running.
         joined: bool,
+        /// Turn that took it up. Absent while it is queued: the transcript does not have it yet.
+        turn: Option<u64>,
     },
     Item(Box<Item>),
 }
@@ -45,12 +48,18 @@ pub(crate) enum Content {
 /// What an event calls for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Needs {
-    /// A brief came; its event has only the beginning of its text.
-    pub(crate) briefs: bool,
-    /// A turn took up a message whose text is not known.
-    pub(crate) messages: bool,
+    /// A brief came, of which the event has only the beginning, or a turn took up a message whose text is not known.
+    pub(crate) texts: bool,
     /// The state of the agent may have changed.
     pub(crate) status: bool,
+}
+
+/// A text that a row lacks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lack {
+    pub(crate) id: String,
+    /// Turn of a message, or position of a brief.
+    pub(crate) at: u64,
 }
 
 /// Events, rows and texts of one agent.
@@ -62,6 +71,8 @@ pub(crate) struct Conversation {
     rows: VecDeque<Row>,
     messages: Texts,
     briefs: Texts,
+    /// Messages and briefs whose text the host does not have any more.
+    gone: BTreeSet<String>,
     /// True if the host has events before the kept ones.
     pub(crate) has_older: bool,
 }
@@ -75,6 +86,7 @@ impl Conversation {
             rows: VecDeque::new(),
             messages: Texts::default(),
             briefs: Texts::default(),
+            gone: BTreeSet::new(),
             has_older: false,
         }
     }
@@ -117,15 +129,88 @@ impl Conversation {
         self.briefs.learn(id, text);
     }
 
+    /// Notes that a text was read for and is not there.
+    pub(crate) fn mark_gone(&mut self, id: &str) {
+        if self.messages.get(id).is_none() && self.briefs.get(id).is_none() {
+            self.gone.insert(id.to_owned());
+        }
+    }
+
+    /// Returns true if the host does not have this text any more.
+    pub(crate) fn is_gone(&self, id: &str) -> bool {
+        self.gone.contains(id)
+    }
+
+    /// Returns the newest message among these rows whose text is not known.
+    pub(crate) fn message_without_text(&self, rows: Range<usize>) -> Option<Lack> {
+        self.rows.range(rows).rev().find_map(|row| {
+            let Content::Message {
+                message_id,
+                turn: Some(turn),
+                ..
+            } = &row.content
+            else {
+                return None;
+            };
+            let is_known = self.message_text(message_id).is_some() || self.is_gone(message_id);
+            (!is_known).then(|| Lack {
+                id: message_id.clone(),
+                at: *turn,
+            })
+        })
+    }
+
+    /// Returns the newest brief among these rows whose text is not known.
+    pub(crate) fn brief_without_text(&self, rows: Range<usize>) -> Option<Lack> {
+        self.rows.range(rows).rev().find_map(|row| {
+            let Content::Item(item) = &row.content else {
+                return None;
+            };
+            let Some(Reference::Brief(id)) = &item.reference else {
+                return None;
+            };
+            if self.briefs.get(id).is_some() || self.is_gone(id) {
+                return None;
+            }
+            let at = self.brief_seq(row.seq, id)?;
+            let id = id.clone();
+            Some(Lack { id, at })
+        })
+    }
+
+    /// Finds the position of a brief in its event, which is not after this one.
+    fn brief_seq(&self, last_seq: u64, id: &str) -> Option<u64> {
+        let end = self
+            .events
+            .partition_point(|event| event.event_seq <= last_seq);
+        let events = self.events.range(..end).rev();
+        let mut briefs = events.filter(|envelope| envelope.kind == "brief_created");
+        briefs.find_map(|envelope| match envelope.event() {
+            Event::BriefCreated(brief) if brief.brief_id.as_str() == id => Some(brief.brief_seq),
+            _ => None,
+        })
+    }
+
     /// Returns true if the message with this id has a row.
     pub(crate) fn has_message(&self, id: &str) -> bool {
         let is_it = |row: &Row| matches!(&row.content, Content::Message { message_id, .. } if message_id == id);
         self.rows.iter().rev().any(is_it)
     }
 
+    /// Returns true if a message with this text has a row after this position.
+    pub(crate) fn has_text_after(&self, seq: u64, text: &str) -> bool {
+        let text = Kept::of(text);
+        let mut later = self.rows.iter().rev().take_while(|row| row.seq > seq);
+        later.any(|row| match &row.content {
+            Content::Message { message_id, .. } => self.message_text(message_id) == Some(&text),
+            Content::Item(_) => false,
+        })
+    }
+
     /// Takes the events before a stream. Texts stay; events that were kept before are forgotten.
     pub(crate) fn restart(&mut self, events: Vec<EventEnvelope>, has_older: bool) -> Needs {
         self.events.clear();
+        self.gone.clear();
         self.has_older = has_older;
         self.make_rows(events)
     }
@@ -151,8 +236,7 @@ impl Conversation {
         let mut needs = Needs::default();
         for event in events {
             let more = self.push(event);
-            needs.briefs |= more.briefs;
-            needs.messages |= more.messages;
+            needs.texts |= more.texts;
             needs.status |= more.status;
         }
         needs
@@ -171,7 +255,7 @@ impl Conversation {
             labels: None,
         };
         for item in self.reducer.push(&record) {
-            needs.briefs |= item.reference.as_ref().is_some_and(is_brief);
+            needs.texts |= item.reference.as_ref().is_some_and(is_brief);
             self.add_item(item);
         }
         needs.status = changes_status(&record.event);
@@ -184,15 +268,20 @@ impl Conversation {
                     content: Content::Message {
                         message_id,
                         joined: false,
+                        turn: None,
                     },
                 });
             }
             Event::TurnStarted(e) if e.message_kind == MessageKind::OperatorPrompt => {
-                needs.messages = self.message_text(e.message_id.as_str()).is_none();
+                let id = e.message_id.as_str();
+                self.mark_taken(id, e.turn_index);
+                needs.texts |= self.message_text(id).is_none();
             }
-            Event::TurnTerminal(_) => needs.messages = self.lacks_text(),
             Event::OperatorInterjectionAdmitted(e) => {
                 let id = e.message_id.as_str();
+                if let Some(turn) = e.turn_index {
+                    self.mark_taken(id, turn);
+                }
                 if self.message_text(id).is_none() {
                     self.learn_message(id, &e.text_preview);
                 }
@@ -202,17 +291,6 @@ impl Conversation {
         self.events.push_back(envelope);
         self.drop_oldest();
         needs
-    }
-
-    /// Returns true if a message among the newest rows has no text yet.
-    fn lacks_text(&self) -> bool {
-        let newest = self.rows.iter().rev().take(20);
-        newest
-            .filter_map(|row| match &row.content {
-                Content::Message { message_id, .. } => Some(message_id),
-                Content::Item(_) => None,
-            })
-            .any(|id| self.message_text(id).is_none())
     }
 
     /// Takes a piece of a streamed answer.
@@ -235,15 +313,25 @@ impl Conversation {
 
     /// Marks the row of a message as one that joined the running turn. Returns false if it has no row.
     fn mark_joined(&mut self, id: &str) -> bool {
-        for row in self.rows.iter_mut().rev() {
-            if let Content::Message { message_id, joined } = &mut row.content
-                && message_id == id
-            {
-                *joined = true;
-                return true;
-            }
+        let Some(Content::Message { joined, .. }) = self.message(id) else {
+            return false;
+        };
+        *joined = true;
+        true
+    }
+
+    /// Notes the turn that took a message up.
+    fn mark_taken(&mut self, id: &str, index: u64) {
+        if let Some(Content::Message { turn, .. }) = self.message(id) {
+            *turn = Some(index);
         }
-        false
+    }
+
+    /// Finds the content of the row of a message.
+    fn message(&mut self, id: &str) -> Option<&mut Content> {
+        let is_it = |content: &Content| matches!(content, Content::Message { message_id, .. } if message_id == id);
+        let mut newest = self.rows.iter_mut().rev().map(|row| &mut row.content);
+        newest.find(|content| is_it(content))
     }
 
     /// Adds a row at its place. A row that was held back comes after rows of later events.

@@ -1,12 +1,13 @@
 //! The text in the composer: a string with a cursor, edited by whole characters as a reader sees them.
 //!
 //! A long paste stands as one token in the text and is put in its place when the text is taken, so that the screen never
-//! wraps megabytes. A library was tried for this: it keeps its scroll position in the widget and does not tell the height
+//! wraps megabytes. The cursor never stands inside a token, and a token goes as one character. A library was tried for this: it keeps its scroll position in the widget and does not tell the height
 //! of a wrapped text, so the view would not be a function of the model.
 
 mod layout;
 
 use holon_domain::text::{pluralize, prefix};
+use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -23,6 +24,7 @@ pub(crate) struct Draft {
     text: String,
     /// Byte offset at the beginning of a character.
     cursor: usize,
+    /// Pastes in the order of their tokens.
     pastes: Vec<Paste>,
     /// Number of pastes ever, for their names.
     paste_count: usize,
@@ -31,8 +33,16 @@ pub(crate) struct Draft {
 /// A long paste, and the token that stands for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Paste {
+    /// Byte offset of the token.
+    at: usize,
     token: String,
     text: String,
+}
+
+impl Paste {
+    const fn end(&self) -> usize {
+        self.at + self.token.len()
+    }
 }
 
 impl Draft {
@@ -70,9 +80,21 @@ impl Draft {
     pub(crate) fn insert(&mut self, text: &str) -> usize {
         let room = MAX_BYTES.saturating_sub(self.message_bytes());
         let kept = prefix(text, room);
-        self.text.insert_str(self.cursor, kept);
-        self.cursor += kept.len();
+        self.replace(self.cursor..self.cursor, kept);
         text.len() - kept.len()
+    }
+
+    /// Replaces a part of the text, and puts the cursor behind it. A token that is not whole afterwards is no token.
+    fn replace(&mut self, range: Range<usize>, text: &str) {
+        self.pastes
+            .retain(|paste| paste.end() <= range.start || paste.at >= range.end);
+        for paste in &mut self.pastes {
+            if paste.at >= range.end {
+                paste.at = paste.at - range.len() + text.len();
+            }
+        }
+        self.cursor = range.start + text.len();
+        self.text.replace_range(range, text);
     }
 
     /// Inserts a paste. Returns the number of bytes that did not fit into a message.
@@ -91,11 +113,17 @@ impl Draft {
             kept.len(),
             pluralize(kept.lines().count() as u64, "line")
         );
-        self.pastes.push(Paste {
-            token: token.clone(),
-            text: kept.to_owned(),
-        });
+        let at = self.cursor;
         self.insert(&token);
+        let place = self.pastes.partition_point(|paste| paste.at < at);
+        self.pastes.insert(
+            place,
+            Paste {
+                at,
+                token,
+                text: kept.to_owned(),
+            },
+        );
         cut
     }
 
@@ -114,8 +142,9 @@ impl Draft {
     pub(crate) fn take(&mut self) -> String {
         let draft = std::mem::take(self);
         let mut text = draft.text;
-        for paste in draft.pastes {
-            text = text.replacen(&paste.token, &paste.text, 1);
+        // From the last one on, so that the offsets of the others hold.
+        for paste in draft.pastes.into_iter().rev() {
+            text.replace_range(paste.at..paste.end(), &paste.text);
         }
         text
     }
@@ -124,74 +153,88 @@ impl Draft {
         *self = Self::default();
     }
 
-    /// Removes the character before the cursor, or the whole token of a paste.
+    /// Bytes of the character before the cursor, or of the whole token.
+    fn unit_before(&self) -> usize {
+        let token = self.pastes.iter().find(|paste| paste.end() == self.cursor);
+        let glyph = || self.before().graphemes(true).next_back();
+        token.map_or_else(
+            || glyph().map_or(0, str::len),
+            |paste| self.cursor - paste.at,
+        )
+    }
+
+    /// Bytes of the character after the cursor, or of the whole token.
+    fn unit_after(&self) -> usize {
+        let token = self.pastes.iter().find(|paste| paste.at == self.cursor);
+        let glyph = || self.after().graphemes(true).next();
+        token.map_or_else(
+            || glyph().map_or(0, str::len),
+            |paste| paste.end() - self.cursor,
+        )
+    }
+
     pub(crate) fn backspace(&mut self) {
-        let token = self
-            .pastes
-            .iter()
-            .position(|paste| self.before().ends_with(&paste.token));
-        let length = match token {
-            Some(index) => self.pastes.remove(index).token.len(),
-            None => self
-                .before()
-                .graphemes(true)
-                .next_back()
-                .map_or(0, str::len),
-        };
-        self.remove_before(length);
+        self.remove_before(self.unit_before());
     }
 
     fn remove_before(&mut self, length: usize) {
         let start = self.cursor.saturating_sub(length);
-        self.text.replace_range(start..self.cursor, "");
-        self.cursor = start;
+        self.replace(start..self.cursor, "");
     }
 
     pub(crate) fn delete(&mut self) {
-        let length = self.after().graphemes(true).next().map_or(0, str::len);
-        self.text
-            .replace_range(self.cursor..self.cursor + length, "");
+        self.replace(self.cursor..self.cursor + self.unit_after(), "");
     }
 
     pub(crate) fn left(&mut self) {
-        let length = self
-            .before()
-            .graphemes(true)
-            .next_back()
-            .map_or(0, str::len);
-        self.cursor -= length;
+        self.cursor -= self.unit_before();
     }
 
     pub(crate) fn right(&mut self) {
-        self.cursor += self.after().graphemes(true).next().map_or(0, str::len);
+        self.cursor += self.unit_after();
     }
 
-    /// Bytes from the beginning of the word before the cursor to the cursor.
-    fn word_before(&self) -> usize {
-        let before = self.before();
-        let trimmed = before.trim_end();
-        let start = trimmed.rfind(char::is_whitespace).map_or(0, |at| {
-            at + trimmed
-                .get(at..)
-                .and_then(|rest| rest.chars().next())
-                .map_or(0, char::len_utf8)
-        });
-        before.len() - start
+    /// Beginning of the word before the cursor. A token is a word.
+    fn word_start(&self) -> usize {
+        let trimmed = self.before().trim_end();
+        let token = |paste: &&Paste| paste.end() <= trimmed.len();
+        if let Some(paste) = self.pastes.iter().rev().find(token)
+            && paste.end() == trimmed.len()
+        {
+            return paste.at;
+        }
+        let after_space = trimmed
+            .char_indices()
+            .rev()
+            .find(|(_, c)| c.is_whitespace())
+            .map_or(0, |(at, c)| at + c.len_utf8());
+        let after_token = self.pastes.iter().rev().find(token).map_or(0, Paste::end);
+        after_space.max(after_token)
+    }
+
+    /// End of the word after the cursor. A token is a word.
+    fn word_end(&self) -> usize {
+        let after = self.after();
+        let start = self.cursor + after.len() - after.trim_start().len();
+        let token = self.pastes.iter().find(|paste| paste.at >= start);
+        if let Some(paste) = token.filter(|paste| paste.at == start) {
+            return paste.end();
+        }
+        let space = after.trim_start().find(char::is_whitespace);
+        let before_space = space.map_or(self.text.len(), |space| start + space);
+        token.map_or(before_space, |paste| before_space.min(paste.at))
     }
 
     pub(crate) fn word_left(&mut self) {
-        self.cursor -= self.word_before();
+        self.cursor = self.word_start();
     }
 
     pub(crate) fn word_right(&mut self) {
-        let after = self.after();
-        let spaces = after.len() - after.trim_start().len();
-        let word = after.trim_start().find(char::is_whitespace);
-        self.cursor += word.map_or(after.len(), |word| spaces + word);
+        self.cursor = self.word_end();
     }
 
     pub(crate) fn remove_word(&mut self) {
-        self.remove_before(self.word_before());
+        self.replace(self.word_start()..self.cursor, "");
     }
 
     fn line_start(&self) -> usize {
@@ -217,8 +260,7 @@ impl Draft {
     }
 
     pub(crate) fn remove_to_end(&mut self) {
-        let end = self.line_end();
-        self.text.replace_range(self.cursor..end, "");
+        self.replace(self.cursor..self.line_end(), "");
     }
 
     /// Moves the cursor one line up. Returns false on the first line.

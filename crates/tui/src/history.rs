@@ -1,5 +1,7 @@
 //! Messages and commands that were entered, in this console and in earlier ones, for the up and down keys.
 
+use crate::draft::Draft;
+
 /// Most entries that are kept.
 const KEPT: usize = 100;
 
@@ -9,8 +11,8 @@ pub(crate) struct History {
     entries: Vec<String>,
     /// Entry that is shown; absent while the operator writes a new text.
     position: Option<usize>,
-    /// Text that was being written when the first entry was shown.
-    draft: String,
+    /// What was being written when the first entry was shown, with its pastes.
+    draft: Draft,
 }
 
 impl History {
@@ -35,27 +37,27 @@ impl History {
     }
 
     /// Returns the entry before the shown one.
-    pub(crate) fn older(&mut self, draft: &str) -> Option<&str> {
+    pub(crate) fn older(&mut self, draft: &Draft) -> Option<Draft> {
         let position = match self.position {
             None => {
-                draft.clone_into(&mut self.draft);
+                self.draft.clone_from(draft);
                 self.entries.len().checked_sub(1)?
             }
             Some(position) => position.checked_sub(1)?,
         };
         self.position = Some(position);
-        self.entries.get(position).map(String::as_str)
+        self.entries.get(position).map(|text| Draft::of(text))
     }
 
     /// Returns the entry after the shown one, or the text that was being written.
-    pub(crate) fn newer(&mut self) -> Option<&str> {
+    pub(crate) fn newer(&mut self) -> Option<Draft> {
         let position = self.position? + 1;
         if position < self.entries.len() {
             self.position = Some(position);
-            self.entries.get(position).map(String::as_str)
+            self.entries.get(position).map(|text| Draft::of(text))
         } else {
             self.position = None;
-            Some(&self.draft)
+            Some(std::mem::take(&mut self.draft))
         }
     }
 
@@ -72,15 +74,17 @@ mod tests {
     #[test]
     fn the_keys_go_back_and_come_home_to_the_draft() {
         let mut history = History::default();
-        assert_eq!(history.older("x"), None);
+        let written = Draft::of("new");
+        assert_eq!(history.older(&written), None);
         for text in ["one", "one", " ", "two"] {
             history.add(text);
         }
-        assert_eq!(history.older("new"), Some("two"));
-        assert_eq!(history.older("two"), Some("one"));
-        assert_eq!(history.older("one"), None);
-        assert_eq!(history.newer(), Some("two"));
-        assert_eq!(history.newer(), Some("new"));
+        let (one, two) = (Draft::of("one"), Draft::of("two"));
+        assert_eq!(history.older(&written), Some(two.clone()));
+        assert_eq!(history.older(&two), Some(one.clone()));
+        assert_eq!(history.older(&one), None);
+        assert_eq!(history.newer(), Some(two));
+        assert_eq!(history.newer(), Some(written));
         assert_eq!(history.newer(), None);
     }
 

@@ -3,6 +3,7 @@
 use crate::conversation::Conversation;
 use crate::draft::Draft;
 use crate::history::History;
+use crate::msg::Problem;
 use crate::overlay::Overlay;
 use crate::theme::Theme;
 use crate::update::Known;
@@ -22,8 +23,10 @@ pub(crate) struct Link {
     pub(crate) feed_trouble: Option<String>,
     /// Trouble of the last request for the status, which is repeated.
     pub(crate) host_trouble: Option<String>,
-    /// Reason for which the feed has ended for good.
+    /// Reason for which the feed has ended. It begins anew when the agent is there again.
     pub(crate) ended: Option<String>,
+    /// True if the host refused the status after the feed has ended.
+    pub(crate) is_missing: bool,
 }
 
 /// Place in the conversation.
@@ -38,10 +41,16 @@ pub(crate) enum Scroll {
 /// A message that the host has not stored yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// Ticket of its request.
+    /// Ticket of its last request.
     pub(crate) ticket: u64,
+    /// Key of all its requests.
+    pub(crate) key: String,
     pub(crate) agent: AgentId,
     pub(crate) text: String,
+    /// Newest event that was shown when it was sent.
+    pub(crate) after_seq: u64,
+    /// Time at which a request of it had no answer, so that it may be stored. It is sent again under its key.
+    pub(crate) unknown_at: Option<Timestamp>,
     /// Id under which it is stored; absent until the host answers.
     pub(crate) message_id: Option<String>,
 }
@@ -50,9 +59,12 @@ pub(crate) struct Pending {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Status,
-    Briefs,
-    /// A transcript, for the texts of messages in it.
-    Messages,
+    /// The status of another agent, which is shown if it exists.
+    Switch(AgentId),
+    /// Texts of briefs, for that of this one.
+    Briefs(String),
+    /// A part of the transcript, for the text of this message.
+    Messages(String),
     Older,
     /// Content of the overlay with this ticket.
     Page,
@@ -72,6 +84,15 @@ pub(crate) enum Purpose {
 pub(crate) struct Notice {
     pub(crate) text: String,
     pub(crate) is_bad: bool,
+    pub(crate) when_back: WhenBack,
+}
+
+/// What becomes of a notice when the host answers again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WhenBack {
+    Stays,
+    Goes,
+    Becomes(String),
 }
 
 /// What the console is started with.
@@ -88,6 +109,8 @@ pub struct Setup {
     pub history: Vec<String>,
     /// What to do if the host refuses the token. Absent for a host that asks for none.
     pub token_advice: Option<String>,
+    /// Beginning of the keys of messages, which no other console has.
+    pub key: String,
 }
 
 /// The completions of a draft.
@@ -136,8 +159,12 @@ pub struct Model {
     pub(crate) status_asked_at: Timestamp,
     /// True if the status changed while a request for it was under way.
     pub(crate) status_is_old: bool,
+    /// Time at which texts could not be read. They are asked for again after a pause.
+    pub(crate) texts_failed_at: Option<Timestamp>,
     pub(crate) has_quit: bool,
     pub(crate) token_advice: Option<String>,
+    /// Beginning of the keys of messages.
+    pub(crate) key: String,
 }
 
 impl Model {
@@ -168,8 +195,10 @@ impl Model {
             asked: BTreeMap::new(),
             status_asked_at: Timestamp::default(),
             status_is_old: false,
+            texts_failed_at: None,
             has_quit: false,
             token_advice: setup.token_advice,
+            key: setup.key,
         }
     }
 
@@ -189,14 +218,43 @@ impl Model {
         self.notice = Some(Notice {
             text: text.into(),
             is_bad: false,
+            when_back: WhenBack::Stays,
         });
     }
 
     pub(crate) fn complain(&mut self, text: impl Into<String>) {
+        self.complain_until(text, WhenBack::Stays);
+    }
+
+    /// Complains of something that may be over when the host answers again.
+    pub(crate) fn complain_until(&mut self, text: impl Into<String>, when_back: WhenBack) {
         self.notice = Some(Notice {
             text: text.into(),
             is_bad: true,
+            when_back,
         });
+    }
+
+    /// Complains of a request that failed.
+    pub(crate) fn complain_of(&mut self, problem: Problem) {
+        let when_back = if problem.is_link() {
+            WhenBack::Goes
+        } else {
+            WhenBack::Stays
+        };
+        self.complain_until(problem.message, when_back);
+    }
+
+    /// Takes back what was said about the host being away.
+    pub(crate) fn host_is_back(&mut self) {
+        let Some(notice) = &mut self.notice else {
+            return;
+        };
+        match std::mem::replace(&mut notice.when_back, WhenBack::Stays) {
+            WhenBack::Stays => {}
+            WhenBack::Goes => self.notice = None,
+            WhenBack::Becomes(text) => notice.text = text,
+        }
     }
 
     pub(crate) fn overlay(&mut self) -> Option<&mut Overlay> {

@@ -86,6 +86,17 @@ pub enum Command {
 pub struct Request {
     pub agent: AgentId,
     pub question: Question,
+    /// How a message is sent. Absent for all other requests.
+    pub sending: Option<Sending>,
+}
+
+/// How a message is sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sending {
+    /// Key under which the message is stored once, however often it is sent.
+    pub key: String,
+    /// True if it was sent before and may be stored.
+    pub is_again: bool,
 }
 
 /// One request of the client. Reads change nothing; the rest is what an operator may do.
@@ -94,8 +105,15 @@ pub enum Question {
     Status,
     Explain,
     Agents,
-    Briefs,
+    /// Briefs up to this one, by its position among the briefs.
+    Briefs {
+        up_to: u64,
+    },
     Transcript,
+    /// The part of the transcript in which a turn begins, for the texts of messages.
+    Messages {
+        turn: u64,
+    },
     /// Events before a position.
     Older {
         before_seq: u64,
@@ -229,12 +247,39 @@ pub enum Reply {
 }
 
 /// A request that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problem {
     /// What happened and what to do next, for people.
     pub message: String,
-    /// True if the host did not answer at all.
-    pub is_link: bool,
-    /// True if the host does not accept the token.
-    pub is_unauthorized: bool,
+    pub cause: Cause,
+}
+
+/// Why a request failed, as far as it matters for what is done next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Cause {
+    /// The host refuses what is asked for.
+    #[default]
+    Refused,
+    /// There is no host. The request was not sent.
+    Unreachable,
+    /// The request was sent and had no answer.
+    Unanswered,
+    /// The answer does not say if it was done.
+    Unclear,
+    /// The host refuses for now.
+    Busy,
+    /// The host does not accept the token.
+    Unauthorized,
+}
+
+impl Problem {
+    /// Returns true if the host did not answer at all.
+    pub(crate) const fn is_link(&self) -> bool {
+        matches!(self.cause, Cause::Unreachable | Cause::Unanswered)
+    }
+
+    /// Returns true if what was asked for may have been done.
+    pub(crate) const fn is_unknown(&self) -> bool {
+        matches!(self.cause, Cause::Unanswered | Cause::Unclear)
+    }
 }

@@ -48,7 +48,16 @@ pub(crate) enum Load {
 pub(crate) struct Ask {
     pub(crate) label: String,
     pub(crate) act: Act,
+    /// Id of what the line is about; absent if it is about nothing that is listed.
+    pub(crate) subject: Option<String>,
     pub(crate) draft: Draft,
+}
+
+/// A key that must be pressed once more, and what it is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pressed {
+    pub(crate) key: char,
+    pub(crate) subject: Option<String>,
 }
 
 /// A page over the conversation.
@@ -70,8 +79,7 @@ pub(crate) struct Overlay {
     pub(crate) filter: String,
     pub(crate) ask: Option<Ask>,
     pub(crate) follow: Option<Follow>,
-    /// Key that must be pressed once more.
-    pub(crate) pressed: Option<char>,
+    pub(crate) pressed: Option<Pressed>,
 }
 
 impl Overlay {
@@ -93,7 +101,8 @@ impl Overlay {
         }
     }
 
-    /// Puts the entries in place. The selected entry stays selected by its id.
+    /// Puts the entries in place. The selected entry stays selected by its id. If it is gone, nothing that was asked
+    /// about it can be confirmed any more.
     pub(crate) fn fill(&mut self, entries: Vec<Entry>) {
         let wanted = self.wanted.take();
         let selected = wanted.or_else(|| self.selected_entry().map(|entry| entry.id.clone()));
@@ -102,6 +111,17 @@ impl Overlay {
         let place = selected.and_then(|id| self.shown().position(|entry| entry.id == id));
         let last = self.shown().count().saturating_sub(1);
         self.selected = place.unwrap_or(self.selected).min(last);
+        let subject = self.subject();
+        self.pressed.take_if(|pressed| pressed.subject != subject);
+    }
+
+    /// Id of what keys act on: the task whose output is shown, or the selected entry.
+    pub(crate) fn subject(&self) -> Option<String> {
+        if let Some(follow) = &self.follow {
+            return Some(follow.task.clone());
+        }
+        let entry = self.selected_entry()?;
+        (!entry.id.is_empty()).then(|| entry.id.clone())
     }
 
     /// Entries that the filter lets through.
@@ -123,6 +143,7 @@ impl Overlay {
         self.scroll = 0;
         self.at_end = false;
         self.follow = None;
+        self.pressed = None;
     }
 }
 

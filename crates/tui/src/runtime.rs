@@ -84,6 +84,7 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         rows,
         history: history.unwrap_or_default(),
         token_advice: options.token_advice,
+        key: holon_client::new_key(),
     });
     let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
     let keyboard = input::Keyboard::listen(sender.clone())?;

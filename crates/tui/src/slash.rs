@@ -9,6 +9,7 @@ pub(crate) use complete::{Argument, candidates, unfinished};
 
 use holon_domain::text::nearest;
 use holon_presentation::DisplayMode;
+use std::borrow::Cow;
 
 /// One command as the help shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,6 +133,15 @@ pub(crate) fn read(draft: &str) -> Input {
             Ok(slash) => Input::Command(slash),
             Err(reason) => Input::Invalid(reason),
         },
+    }
+}
+
+/// Returns what must be written to send this message.
+pub(crate) fn escape(message: &str) -> Cow<'_, str> {
+    if message.starts_with('/') {
+        Cow::Owned(format!("/{message}"))
+    } else {
+        Cow::Borrowed(message)
     }
 }
 

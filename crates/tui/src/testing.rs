@@ -36,6 +36,7 @@ pub(crate) fn model(columns: u16, rows: u16) -> Model {
         rows,
         history: Vec::new(),
         token_advice: None,
+        key: "console".to_owned(),
     });
     start(&mut model);
     model

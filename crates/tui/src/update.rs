@@ -7,7 +7,9 @@ mod keys;
 mod page;
 mod reply;
 mod scroll;
+mod send;
 mod submit;
+mod texts;
 
 pub(crate) use complete::{Known, Offer, menu};
 
@@ -64,6 +66,7 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     model.known.leave_agent();
     model.feed += 1;
     model.conversation = crate::conversation::Conversation::new(mode);
+    model.texts_failed_at = None;
     model.link = crate::model::Link::default();
     model.status = None;
     model.scroll = crate::model::Scroll::Bottom;
@@ -73,6 +76,20 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     model.asked.retain(|_, purpose| is_kept(purpose));
     let feed = model.feed;
     vec![Command::Follow { feed, agent }, ask_status(model)]
+}
+
+/// Follows the events of the agent anew. What is shown stays until they are read.
+fn follow_again(model: &mut Model) -> Command {
+    model.feed += 1;
+    model.link.ended = None;
+    model.link.is_missing = false;
+    model.link.feed_trouble = None;
+    model.link.is_open = false;
+    model.host_is_back();
+    Command::Follow {
+        feed: model.feed,
+        agent: model.agent.clone(),
+    }
 }
 
 /// Puts the draft aside for the agent that was shown, and takes out that of the other one.
@@ -92,7 +109,11 @@ fn ask_of(model: &mut Model, agent: AgentId, purpose: Purpose, question: Questio
     model.asked.insert(ticket, purpose);
     Command::Ask {
         ticket,
-        request: Request { agent, question },
+        request: Request {
+            agent,
+            question,
+            sending: None,
+        },
     }
 }
 
@@ -159,6 +180,8 @@ fn tick(model: &mut Model) -> Vec<Command> {
         commands.push(ask_status(model));
     }
     commands.extend(page::tick(model));
+    commands.extend(texts::ask_for(model));
+    commands.extend(send::again(model));
     commands
 }
 

@@ -26,6 +26,10 @@ use ratatui::widgets::{Clear, Paragraph};
 const COMPOSER_LINES: u16 = 10;
 /// Most lines of a notice. A longer one is cut.
 const NOTICE_LINES: u16 = 4;
+/// Columns of the address of the host, at least. With less room it is left out.
+const HOST_COLUMNS: usize = 16;
+/// Columns for both paths from which on the directory gives way to the address of the host.
+const WIDE_ROOM: usize = 3 * HOST_COLUMNS;
 /// Most completions that are shown at once.
 const MENU_LINES: usize = 8;
 
@@ -66,9 +70,9 @@ pub(crate) fn areas(model: &Model) -> Areas {
     }
 }
 
-/// Lines that the notice needs, where the terminal has room for more than one.
+/// Lines that the notice or the keys of a page need, where the terminal has room for more than one.
 fn footer_lines(model: &Model) -> u16 {
-    if model.rows < 12 || model.notice.is_none() {
+    if model.rows < 12 {
         return 1;
     }
     u16::try_from(footer(model).len()).map_or(1, |lines| lines.clamp(1, NOTICE_LINES))
@@ -115,22 +119,53 @@ fn draw(frame: &mut Frame<'_>, area: Rect, lines: Vec<Line<'_>>) {
     }
 }
 
+/// Makes the line about the agent. The paths are shortened before anything else is cut.
 fn header(model: &Model) -> Line<'static> {
     let theme = model.theme;
-    let mut words = Vec::new();
-    if let Some(agent) = &model.status {
-        words.extend(agent.model.effective_model.clone());
-        words.push(agent.execution.cwd.clone());
-    }
-    words.push(model.conversation.mode().to_string());
-    words.push(model.host.clone());
     let left = format!(" {} ", clean_line(model.agent.as_str()));
-    let rest = clean_line(&words.join(" · "));
+    let mode = model.conversation.mode().to_string();
+    let status = model.status.as_ref();
+    let asked = status.and_then(|agent| agent.model.effective_model.clone());
+    let asked = asked.map(|name| clean_line(&name));
+    let cwd = status.map(|agent| clean_line(&agent.execution.cwd));
+    let host = clean_line(&model.host);
+    // Each word but the first has a separator of three columns before it.
+    let taken = columns(&left) + 1 + columns(&mode) + 3;
+    let taken = taken + asked.as_deref().map_or(0, |name| columns(name) + 3);
+    let room = usize::from(model.columns).saturating_sub(taken);
+    let cwd_columns = cwd.as_deref().map_or(0, |path| columns(path) + 3);
+    let host_room = room.saturating_sub(cwd_columns);
+    let host = match (host_room, room) {
+        (HOST_COLUMNS.., _) => keep_end(&host, host_room),
+        (_, WIDE_ROOM..) => keep_end(&host, HOST_COLUMNS),
+        _ => String::new(),
+    };
+    let cwd_room = room.saturating_sub(columns(&host) + 3);
+    let cwd = cwd.map(|path| keep_end(&path, cwd_room));
+    let words = [asked, cwd, Some(mode), Some(host)].into_iter().flatten();
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
     Line::from(vec![
         Span::styled(left, theme.selected()),
         Span::raw(" "),
-        Span::styled(rest, theme.faint()),
+        Span::styled(words.join(" · "), theme.faint()),
     ])
+}
+
+/// Shortens a path to its last columns.
+fn keep_end(path: &str, room: usize) -> String {
+    if columns(path) <= room {
+        return path.to_owned();
+    }
+    let mut end = path;
+    while columns(end) + 1 > room && !end.is_empty() {
+        let mut rest = end.chars();
+        rest.next();
+        end = rest.as_str();
+    }
+    if end.is_empty() {
+        return String::new();
+    }
+    format!("…{end}")
 }
 
 /// Draws the notice or the hint. The last line of a longer notice ends with an ellipsis.
@@ -168,8 +203,11 @@ fn footer(model: &Model) -> Vec<Line<'static>> {
             " Enter sends · Alt+Enter new line · / commands · ? help · Ctrl+C closes".to_owned()
         }
     };
-    let line = Line::styled(hint, theme.faint());
-    vec![fit(line, usize::from(model.columns))]
+    wrap(
+        &Line::styled(hint, theme.faint()),
+        usize::from(model.columns),
+        1,
+    )
 }
 
 /// Draws the completions of the draft above the composer.

@@ -145,3 +145,33 @@ async fn a_host_that_does_not_come_back_leaves_the_outcome_open() {
     let error = host.client().prompt(&main, &prompt()).await.unwrap_err();
     assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_is_gone_for_the_repetition_leaves_the_outcome_open() {
+    let host = Host::start(vec![Script::HangUp, json(200, HANDSHAKE)]);
+    let main = AgentId::parse("main").unwrap();
+    let error = host.client().prompt(&main, &prompt()).await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    assert_eq!(host.heard().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_sent_again_under_its_key() {
+    let taken = r#"{"ok":true,"agent_id":"main","message_id":"msg_1"}"#;
+    let host = Host::start(vec![
+        Script::Silence,
+        json(200, HANDSHAKE),
+        json(200, taken),
+    ]);
+    let (main, key) = (AgentId::parse("main").unwrap(), "key_1");
+    let client = host.client();
+    let error = client
+        .prompt_keyed(&main, &prompt(), key)
+        .await
+        .unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    let answer = client.prompt_again(&main, &prompt(), key).await.unwrap();
+    assert_eq!(answer.message_id.as_str(), "msg_1");
+    let key = Some(key.to_owned());
+    assert_eq!(host.keys(), [key.clone(), None, key]);
+}

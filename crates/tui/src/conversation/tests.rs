@@ -8,7 +8,9 @@ use serde_json::json;
 
 fn summaries(conversation: &Conversation) -> Vec<String> {
     let words = |row: &Row| match &row.content {
-        Content::Message { message_id, joined } => format!("{message_id} {joined}"),
+        Content::Message {
+            message_id, joined, ..
+        } => format!("{message_id} {joined}"),
         Content::Item(item) => item.presentation.summary.clone(),
     };
     conversation.rows().iter().map(words).collect()
@@ -81,10 +83,10 @@ fn a_row_that_was_held_back_stands_before_later_ones() {
 #[test]
 fn needs_name_what_events_do_not_carry() {
     let mut conversation = Conversation::new(DisplayMode::Info);
-    assert!(conversation.push(started(1, 1, "msg_1")).messages);
+    assert!(conversation.push(started(1, 1, "msg_1")).texts);
     assert!(
-        conversation.push(brief(2, 1, "result", "Beginning")).briefs
-            || conversation.push(terminal(3, 1)).briefs
+        conversation.push(brief(2, 1, "result", "Beginning")).texts
+            || conversation.push(terminal(3, 1)).texts
     );
     conversation.learn_brief("brief_1", "Beginning and end");
     let row = conversation.rows().back().unwrap();
@@ -96,7 +98,7 @@ fn needs_name_what_events_do_not_carry() {
         Some("Beginning and end")
     );
     conversation.learn_message("msg_2", "known");
-    assert!(!conversation.push(started(4, 2, "msg_2")).messages);
+    assert!(!conversation.push(started(4, 2, "msg_2")).texts);
 }
 
 #[test]

@@ -117,3 +117,95 @@ fn up_and_down_keep_the_column_of_wide_characters() {
     draft.insert("|");
     assert_eq!(draft.text(), "漢字|仮\nabcd|");
 }
+
+#[test]
+fn the_token_of_a_paste_is_one_character() {
+    let log = "line\n".repeat(1_000);
+    let pasted = || {
+        let mut draft = typed("see ");
+        draft.paste(&log);
+        draft.insert(" end");
+        draft
+    };
+    let whole = format!("see {log} end");
+    type Edit = fn(&mut Draft);
+    let table: [(&str, Edit, String); 8] = [
+        (
+            "left over the token",
+            |draft| (0..5).for_each(|_| draft.left()),
+            format!("see |{log} end"),
+        ),
+        (
+            "left and right",
+            |draft| {
+                (0..5).for_each(|_| draft.left());
+                draft.right();
+            },
+            format!("see {log}| end"),
+        ),
+        (
+            "words to the left",
+            |draft| {
+                draft.word_left();
+                draft.word_left();
+            },
+            format!("see |{log} end"),
+        ),
+        (
+            "words to the right",
+            |draft| {
+                draft.home();
+                draft.word_right();
+                draft.word_right();
+            },
+            format!("see {log}| end"),
+        ),
+        (
+            "delete",
+            |draft| {
+                (0..5).for_each(|_| draft.left());
+                draft.delete();
+            },
+            "see | end".to_owned(),
+        ),
+        (
+            "remove the word",
+            |draft| {
+                (0..4).for_each(|_| draft.left());
+                draft.remove_word();
+            },
+            "see | end".to_owned(),
+        ),
+        (
+            "remove the word after it",
+            Draft::remove_word,
+            format!("see {log} |"),
+        ),
+        (
+            "remove to the end",
+            |draft| {
+                (0..5).for_each(|_| draft.left());
+                draft.remove_to_end();
+            },
+            "see |".to_owned(),
+        ),
+    ];
+    assert_eq!(pasted().take(), whole);
+    for (name, edit, expected) in table {
+        let mut draft = pasted();
+        edit(&mut draft);
+        draft.insert("|");
+        assert_eq!(draft.take(), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_text_that_looks_like_a_token_is_no_paste() {
+    let mut draft = Draft::default();
+    let log = "line\n".repeat(1_000);
+    draft.paste(&log);
+    let token = draft.text().to_owned();
+    draft.home();
+    draft.insert(&token);
+    assert_eq!(draft.take(), format!("{token}{log}"));
+}

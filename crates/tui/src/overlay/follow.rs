@@ -2,6 +2,7 @@
 
 use crate::msg::Question;
 use holon_domain::text::{prefix, suffix};
+use std::collections::VecDeque;
 
 /// Most bytes of output that are kept while its end is shown; of a longer one, the end.
 const OUTPUT_BYTES: usize = 256 << 10;
@@ -19,6 +20,27 @@ struct Span {
     first: u64,
     /// Byte after the last one that was read.
     next: u64,
+    /// True once something of the stream was shown.
+    is_begun: bool,
+}
+
+impl Span {
+    /// Begins a part of the stream before this offset.
+    const fn before(end: u64) -> Self {
+        let first = end.saturating_sub(PART_BYTES);
+        Self {
+            first,
+            next: first,
+            is_begun: false,
+        }
+    }
+}
+
+/// Stream of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stream {
+    Output,
+    Error,
 }
 
 /// An earlier part that is being read. It may take several replies.
@@ -66,10 +88,12 @@ pub(crate) struct Follow {
     /// Sentence about the end of the task; absent while it runs.
     pub(crate) ended: Option<String>,
     pub(crate) is_over: bool,
-    /// True while a request is under way.
-    pub(crate) is_asked: bool,
+    /// Ticket of the request that is under way.
+    pub(crate) asked: Option<u64>,
     printed: Span,
     complained: Span,
+    /// Bytes of the output, by the stream they came from.
+    pieces: VecDeque<(Stream, usize)>,
     stage: Stage,
 }
 
@@ -80,7 +104,8 @@ impl Follow {
             output: String::new(),
             ended: None,
             is_over: false,
-            is_asked: false,
+            asked: None,
+            pieces: VecDeque::new(),
             printed: Span::default(),
             complained: Span::default(),
             stage: Stage::Finding,
@@ -116,13 +141,9 @@ impl Follow {
             && self.bytes_before() > 0
             && self.output.len() + 2 * usize::try_from(PART_BYTES).unwrap_or(0) <= BACK_BYTES;
         if is_possible {
-            let start = |shown: Span| {
-                let first = shown.first.saturating_sub(PART_BYTES);
-                Span { first, next: first }
-            };
             self.stage = Stage::Back(Box::new(Earlier {
-                output: start(self.printed),
-                stderr: start(self.complained),
+                output: Span::before(self.printed.first),
+                stderr: Span::before(self.complained.first),
                 ..Earlier::default()
             }));
         }
@@ -133,12 +154,8 @@ impl Follow {
     pub(crate) fn add(&mut self, part: Part<'_>, is_end_shown: bool) -> Added {
         match std::mem::replace(&mut self.stage, Stage::Following) {
             Stage::Finding => {
-                let start = |end: Option<u64>| {
-                    let first = end.unwrap_or(0).saturating_sub(PART_BYTES);
-                    Span { first, next: first }
-                };
-                self.printed = start(part.next);
-                self.complained = start(part.next_stderr);
+                self.printed = Span::before(part.next.unwrap_or(0));
+                self.complained = Span::before(part.next_stderr.unwrap_or(0));
                 Added::More
             }
             Stage::Following => self.add_news(part, is_end_shown),
@@ -150,13 +167,17 @@ impl Follow {
         let before = (self.printed.next, self.complained.next);
         self.printed.next = part.next.unwrap_or(before.0);
         self.complained.next = part.next_stderr.unwrap_or(before.1);
-        let text = if self.output.is_empty() {
-            skip_cut_line(part.text, &mut self.printed)
-        } else {
-            part.text
-        };
-        self.output.push_str(text);
-        self.output.push_str(part.stderr);
+        for (stream, text) in [(Stream::Output, part.text), (Stream::Error, part.stderr)] {
+            let span = self.span(stream);
+            let text = if span.is_begun {
+                text
+            } else {
+                skip_cut_line(text, span)
+            };
+            span.is_begun |= !text.is_empty();
+            self.pieces.push_back((stream, text.len()));
+            self.output.push_str(text);
+        }
         let most = if is_end_shown {
             OUTPUT_BYTES
         } else {
@@ -164,14 +185,39 @@ impl Follow {
         };
         if self.output.len() > 2 * most {
             let kept = suffix(&self.output, most);
-            let dropped = (self.output.len() - kept.len()) as u64;
+            let whole = kept.split_once('\n').map(|(_, rest)| rest);
+            let kept = whole.filter(|rest| !rest.is_empty()).unwrap_or(kept);
+            let dropped = self.output.len() - kept.len();
             self.output = kept.to_owned();
-            self.printed.first = self.printed.first.saturating_add(dropped);
+            self.drop_pieces(dropped);
         }
         if before == (self.printed.next, self.complained.next) {
             Added::Nothing
         } else {
             Added::More
+        }
+    }
+
+    const fn span(&mut self, stream: Stream) -> &mut Span {
+        match stream {
+            Stream::Output => &mut self.printed,
+            Stream::Error => &mut self.complained,
+        }
+    }
+
+    /// Notes that bytes at the beginning of the output are not shown any more.
+    fn drop_pieces(&mut self, bytes: usize) {
+        let mut left = bytes;
+        while left > 0
+            && let Some((stream, length)) = self.pieces.pop_front()
+        {
+            let dropped = length.min(left);
+            left -= dropped;
+            let span = self.span(stream);
+            span.first = span.first.saturating_add(dropped as u64);
+            if dropped < length {
+                self.pieces.push_front((stream, length - dropped));
+            }
         }
     }
 
@@ -197,7 +243,10 @@ impl Follow {
             return Added::More;
         }
         let text = skip_cut_line(&earlier.text, &mut earlier.output);
-        self.output = format!("{text}{}{}", earlier.stderr_text, self.output);
+        let stderr = skip_cut_line(&earlier.stderr_text, &mut earlier.stderr);
+        self.pieces.push_front((Stream::Error, stderr.len()));
+        self.pieces.push_front((Stream::Output, text.len()));
+        self.output = format!("{text}{stderr}{}", self.output);
         self.printed.first = earlier.output.first;
         self.complained.first = earlier.stderr.first;
         Added::Before
@@ -275,6 +324,58 @@ mod tests {
             );
         }
         assert_eq!(follow.output, printed);
+    }
+
+    /// A host with these outputs, which answers with whole lines of each, at most 10,000 bytes.
+    fn answer_both(follow: &mut Follow, printed: &str, complained: &str) -> Added {
+        let Question::TaskOutput {
+            after_byte,
+            stderr_after_byte,
+            ..
+        } = follow.question()
+        else {
+            panic!("another question");
+        };
+        fn cut(all: &str, after: u64) -> (&str, Option<u64>) {
+            let at = usize::try_from(after).unwrap().min(all.len());
+            let text = prefix(all.get(at..).unwrap(), 10_000);
+            let end = text.rfind('\n').map_or(0, |end| end + 1);
+            let text = text.get(..end).unwrap();
+            (text, Some((at + text.len()) as u64))
+        }
+        let (text, next) = cut(printed, after_byte);
+        let (stderr, next_stderr) = cut(complained, stderr_after_byte);
+        let part = Part {
+            text,
+            stderr,
+            next,
+            next_stderr,
+        };
+        follow.add(part, true)
+    }
+
+    #[test]
+    fn going_back_loses_nothing_of_either_stream() {
+        let lines = |sign: &str, count: u32| -> String {
+            (1..=count).map(|n| format!("{sign}{n}\n")).collect()
+        };
+        // The second one is longer than what is kept, so its beginning is dropped while it is followed.
+        for (at_first, printed, complained) in [(4_000, 4_000, 4_000), (10, 10_000, 80_000)] {
+            let first = (lines("o", at_first), lines("e", at_first));
+            let all = (lines("o", printed), lines("e", complained));
+            let mut follow = Follow::new("task_1");
+            while answer_both(&mut follow, &first.0, &first.1) == Added::More {}
+            while answer_both(&mut follow, &all.0, &all.1) == Added::More {}
+            while follow.go_back() {
+                while answer_both(&mut follow, &all.0, &all.1) == Added::More {}
+            }
+            let of = |sign: char| -> String {
+                let shown = follow.output.lines().filter(|line| line.starts_with(sign));
+                shown.map(|line| format!("{line}\n")).collect()
+            };
+            assert!(of('o') == all.0, "a line of stdout is lost or cut");
+            assert!(of('e') == all.1, "a line of stderr is lost or cut");
+        }
     }
 
     #[test]

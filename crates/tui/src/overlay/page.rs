@@ -160,7 +160,7 @@ impl Page {
                 const {
                     &[
                         key('\n', "switch", Act::SwitchAgent),
-                        key('s', "start", Act::StartAgent),
+                        asking('s', "start", Act::StartAgent),
                         asking('x', "stop", Act::StopAgent),
                         key('n', "new", Act::NewAgent),
                         RELOAD,
@@ -207,7 +207,7 @@ impl Page {
                         key('\n', "use", Act::UseWorkspace),
                         key('w', "use in a worktree", Act::UseIsolated),
                         key('a', "attach", Act::AttachWorkspace),
-                        key('e', "exit", Act::ExitWorkspace),
+                        asking('e', "exit", Act::ExitWorkspace),
                         asking('d', "detach", Act::DetachWorkspace),
                     ]
                 }

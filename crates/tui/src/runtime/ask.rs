@@ -1,15 +1,16 @@
 //! Requests to the host: each question is one call of the client, and its reply is kept typed.
 
+mod search;
 mod trigger;
 
-use crate::msg::{Problem, Question, Reply, Request};
+use crate::msg::{Cause, Problem, Question, Reply, Request, Sending};
 use holon_api::{
     AttachWorkspaceRequest, ControlAction, CreateAgentRequest, CreateWorkItemRequest,
     DetachWorkspaceRequest, InstallSkillRequest, ListFilter, PageOrder, PromptRequest,
     SetModelRequest, TaskInputRequest, UninstallSkillRequest, UseWorkspaceRequest, WakeRequest,
 };
 use holon_client::view::TaskStop;
-use holon_client::{Client, Error, EventsQuery, TaskOutputQuery, UsageQuery};
+use holon_client::{Client, Error, EventsQuery, SeqQuery, TaskOutputQuery, UsageQuery};
 use holon_domain::guidance::{InstallMode, SkillSource};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::{EVENT_PAGE_MAX, LIST_PAGE_MAX};
@@ -24,13 +25,18 @@ const TRANSCRIPT: u64 = 200;
 
 /// Calls the method of the client that answers the question. Every failure becomes words for the operator.
 pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Problem> {
-    let Request { agent, question } = request;
+    let Request {
+        agent,
+        question,
+        sending,
+    } = request;
     let reply = match question {
         question @ (Question::Status
         | Question::Explain
         | Question::Agents
-        | Question::Briefs
+        | Question::Briefs { .. }
         | Question::Transcript
+        | Question::Messages { .. }
         | Question::Older { .. }
         | Question::Models
         | Question::Skills
@@ -44,9 +50,35 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::Triggers
         | Question::RevealTrigger { .. }
         | Question::Timers) => read_work(client, &agent, question).await,
+        Question::Send { text } => send(client, &agent, text, sending).await,
         other => act(client, &agent, other).await,
     };
     reply.map_err(|error| problem(&error))
+}
+
+/// Sends a message, under its key where it has one.
+async fn send(
+    client: &Client,
+    agent: &AgentId,
+    text: String,
+    sending: Option<Sending>,
+) -> Result<Reply, Error> {
+    let request = PromptRequest {
+        text,
+        priority: None,
+        max_turns: None,
+        trust: None,
+    };
+    let admitted = match sending {
+        None => client.prompt(agent, &request).await?,
+        Some(Sending { key, is_again }) if is_again => {
+            client.prompt_again(agent, &request, &key).await?
+        }
+        Some(Sending { key, .. }) => client.prompt_keyed(agent, &request, &key).await?,
+    };
+    Ok(Reply::Sent {
+        message_id: admitted.message_id.as_str().to_owned(),
+    })
 }
 
 fn problem(error: &Error) -> Problem {
@@ -55,8 +87,22 @@ fn problem(error: &Error) -> Problem {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
         },
-        is_link: matches!(error, Error::Unreachable { .. } | Error::Interrupted { .. }),
-        is_unauthorized: is_unauthorized(error),
+        cause: cause(error),
+    }
+}
+
+fn cause(error: &Error) -> Cause {
+    match error {
+        error if is_unauthorized(error) => Cause::Unauthorized,
+        Error::Unreachable { .. } => Cause::Unreachable,
+        Error::Interrupted { .. } => Cause::Unanswered,
+        Error::Protocol { .. } => Cause::Unclear,
+        Error::Api { status, .. } => match status {
+            429 | 503 => Cause::Busy,
+            500.. => Cause::Unclear,
+            _ => Cause::Refused,
+        },
+        Error::StoreReplaced { .. } | Error::AgentDeleted { .. } | Error::Token => Cause::Refused,
     }
 }
 
@@ -70,7 +116,15 @@ async fn read(client: &Client, agent: &AgentId, question: Question) -> Result<Re
         Question::Status => Reply::Status(Box::new(client.status(Some(agent)).await?)),
         Question::Explain => Reply::Explained(Box::new(client.explain(agent).await?)),
         Question::Agents => Reply::Agents(client.agents().await?),
-        Question::Briefs => Reply::Briefs(client.briefs(Some(agent), Some(LIST)).await?),
+        Question::Briefs { up_to } => {
+            let query = SeqQuery {
+                before_seq: Some(up_to.saturating_add(1)),
+                limit: Some(LIST),
+                ..SeqQuery::default()
+            };
+            Reply::Briefs(client.briefs_page(Some(agent), query).await?.entries)
+        }
+        Question::Messages { turn } => search::messages(client, agent, turn).await?,
         Question::Transcript => {
             Reply::Transcript(client.transcript(Some(agent), Some(TRANSCRIPT)).await?)
         }
@@ -150,18 +204,6 @@ async fn read_work(client: &Client, agent: &AgentId, question: Question) -> Resu
 }
 
 async fn act(client: &Client, agent: &AgentId, question: Question) -> Result<Reply, Error> {
-    if let Question::Send { text } = question {
-        let request = PromptRequest {
-            text,
-            priority: None,
-            max_turns: None,
-            trust: None,
-        };
-        let admitted = client.prompt(agent, &request).await?;
-        return Ok(Reply::Sent {
-            message_id: admitted.message_id.as_str().to_owned(),
-        });
-    }
     let done = match question {
         Question::TaskInput { task, input } => {
             let request = TaskInputRequest {

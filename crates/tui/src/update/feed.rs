@@ -1,9 +1,9 @@
 //! News of the feed: history, events, deltas, and trouble with the connection.
 
-use super::{ask_once, ask_status};
+use super::{ask_status, texts};
 use crate::conversation::{Conversation, Needs};
-use crate::model::{Model, Purpose, Scroll};
-use crate::msg::{Command, News, Question};
+use crate::model::{Model, Purpose, Scroll, WhenBack};
+use crate::msg::{Command, News};
 
 pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
     match news {
@@ -12,6 +12,7 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
             model.scroll = Scroll::Bottom;
             model.link.is_open = true;
             model.link.feed_trouble = None;
+            model.host_is_back();
             settle(model);
             ask_for(model, needs)
         }
@@ -31,45 +32,49 @@ pub(super) fn take(model: &mut Model, news: News) -> Vec<Command> {
         }
         News::Back => {
             model.link.feed_trouble = None;
+            model.host_is_back();
             Vec::new()
         }
         News::Ended(reason) => {
-            model.complain(format!("{reason}; choose another agent with /agents"));
+            let words = format!("{reason}; choose another agent with /agents");
+            model.complain_until(words, WhenBack::Goes);
             end(model, reason);
             Vec::new()
         }
         News::Unauthorized(reason) => {
             let words = model.token_advice.clone().unwrap_or(reason);
-            model.complain(words);
+            model.complain_until(words, WhenBack::Goes);
             end(model, "the host does not accept the token".to_owned());
             Vec::new()
         }
     }
 }
 
-/// Notes that nothing more comes, and closes the pages about the agent.
+/// Notes that nothing more comes for now, and closes the pages about the agent.
 fn end(model: &mut Model, reason: String) {
     model.link.ended = Some(reason);
+    model.link.is_missing = false;
     model.overlays.retain(|overlay| !overlay.page.is_of_agent());
 }
 
-/// Forgets the messages that have a row now.
+/// Forgets the messages that have a row now. The row of a message whose outcome is not known is found by its text.
 pub(super) fn settle(model: &mut Model) {
     let conversation: &Conversation = &model.conversation;
-    let is_shown = |id: &Option<String>| id.as_ref().is_some_and(|id| conversation.has_message(id));
-    model
-        .pending
-        .retain(|message| !is_shown(&message.message_id));
+    let agent = &model.agent;
+    model.pending.retain(|message| match &message.message_id {
+        Some(id) => !conversation.has_message(id),
+        None => {
+            let is_here = message.unknown_at.is_some() && message.agent == *agent;
+            !(is_here && conversation.has_text_after(message.after_seq, &message.text))
+        }
+    });
 }
 
 /// Asks for the texts that events do not carry, and for the state that they may have changed.
 pub(super) fn ask_for(model: &mut Model, needs: Needs) -> Vec<Command> {
     let mut commands = Vec::new();
-    if needs.briefs {
-        commands.extend(ask_once(model, Purpose::Briefs, Question::Briefs));
-    }
-    if needs.messages {
-        commands.extend(ask_once(model, Purpose::Messages, Question::Transcript));
+    if needs.texts {
+        commands.extend(texts::ask_for(model));
     }
     if needs.status {
         if model.is_asked(&Purpose::Status) {

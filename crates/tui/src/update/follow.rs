@@ -3,7 +3,7 @@
 use super::ask;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Problem, Reply};
-use crate::overlay::{Added, Follow, Part};
+use crate::overlay::{Added, Follow, Overlay, Part};
 use crate::view::detail_height;
 use holon_client::view::TaskOutput;
 
@@ -22,11 +22,12 @@ fn followed(model: &mut Model) -> Option<&mut Follow> {
 
 /// Asks for the next part of the followed output, unless a request is under way.
 pub(super) fn ask_output(model: &mut Model) -> Option<Command> {
+    let ticket = model.next_ticket;
     let follow = followed(model)?;
-    if follow.is_asked || follow.is_idle() {
+    if follow.asked.is_some() || follow.is_idle() {
         return None;
     }
-    follow.is_asked = true;
+    follow.asked = Some(ticket);
     let question = follow.question();
     Some(ask(model, Purpose::Output, question))
 }
@@ -34,7 +35,7 @@ pub(super) fn ask_output(model: &mut Model) -> Option<Command> {
 /// Asks for the part before the shown one. Says so if it is not kept here.
 pub(super) fn go_back(model: &mut Model) -> Option<Command> {
     let follow = followed(model)?;
-    if follow.is_asked || follow.bytes_before() == 0 {
+    if follow.asked.is_some() || follow.bytes_before() == 0 {
         return None;
     }
     if !follow.go_back() {
@@ -47,26 +48,29 @@ pub(super) fn go_back(model: &mut Model) -> Option<Command> {
     ask_output(model)
 }
 
-/// Adds a part of the followed output, and asks for the next at once if there was news.
-pub(super) fn take(model: &mut Model, reply: Result<Reply, Problem>) -> Vec<Command> {
+/// Adds a part of the followed output, and asks for the next at once if there was news. A reply to a request that was
+/// made before the output was followed anew is of no use.
+pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) -> Vec<Command> {
     let height = detail_height(model);
-    let Some(top) = model.overlay() else {
+    let asked = |top: &&mut Overlay| {
+        let follow = top.follow.as_ref();
+        follow.is_some_and(|follow| follow.asked == Some(ticket))
+    };
+    let Some(overlay) = model.overlays.iter_mut().find(asked) else {
         return Vec::new();
     };
-    let at_end = top.at_end;
-    let Some(follow) = top.follow.as_mut() else {
+    let at_end = overlay.at_end;
+    let Some(follow) = overlay.follow.as_mut() else {
         return Vec::new();
     };
-    follow.is_asked = false;
+    follow.asked = None;
     match reply {
-        Ok(Reply::TaskOutput(part)) if part.task.task_id == follow.task => {
-            match add(follow, &part, at_end) {
-                Added::Nothing => {}
-                Added::More => return ask_output(model).into_iter().collect(),
-                Added::Before => keep_place(model, height),
-            }
-        }
-        Err(problem) if !problem.is_link => {
+        Ok(Reply::TaskOutput(part)) => match add(follow, &part, at_end) {
+            Added::Nothing => {}
+            Added::More => return ask_output(model).into_iter().collect(),
+            Added::Before => keep_place(model, height),
+        },
+        Err(problem) if !problem.is_link() => {
             follow.is_over = true;
             follow.ended = Some(problem.message);
         }

@@ -65,17 +65,17 @@ fn press_ctrl(model: &mut Model, code: KeyCode) -> Vec<Command> {
             model.say("Ctrl+C once more closes the console; the agent goes on");
         }
         KeyCode::Char('d') if draft.is_empty() => return quit(model),
-        KeyCode::Char('d') => draft.delete(),
+        KeyCode::Char('d') => change(model, Draft::delete),
         KeyCode::Char('j') | KeyCode::Enter => insert(model, "\n"),
         KeyCode::Char('t') => return open_page(model, Page::Transcript),
         KeyCode::Char('a') => draft.home(),
         KeyCode::Char('e') => draft.end(),
         KeyCode::Char('b') => draft.left(),
         KeyCode::Char('f') => draft.right(),
-        KeyCode::Char('h') => backspace(model),
-        KeyCode::Char('k') => draft.remove_to_end(),
-        KeyCode::Char('u') => draft.remove_to_start(),
-        KeyCode::Char('w') | KeyCode::Backspace => draft.remove_word(),
+        KeyCode::Char('h') => change(model, Draft::backspace),
+        KeyCode::Char('k') => change(model, Draft::remove_to_end),
+        KeyCode::Char('u') => change(model, Draft::remove_to_start),
+        KeyCode::Char('w') | KeyCode::Backspace => change(model, Draft::remove_word),
         KeyCode::Char('p') => up(model),
         KeyCode::Char('n') => down(model),
         KeyCode::Left => draft.word_left(),
@@ -90,8 +90,8 @@ fn press_ctrl(model: &mut Model, code: KeyCode) -> Vec<Command> {
 /// Moves and deletes in the draft.
 fn edit(model: &mut Model, code: KeyCode) {
     match code {
-        KeyCode::Backspace => backspace(model),
-        KeyCode::Delete => model.draft.delete(),
+        KeyCode::Backspace => change(model, Draft::backspace),
+        KeyCode::Delete => change(model, Draft::delete),
         KeyCode::Left => model.draft.left(),
         KeyCode::Right => model.draft.right(),
         KeyCode::Home => model.draft.home(),
@@ -100,8 +100,9 @@ fn edit(model: &mut Model, code: KeyCode) {
     }
 }
 
-fn backspace(model: &mut Model) {
-    model.draft.backspace();
+/// Deletes in the draft.
+fn change(model: &mut Model, delete: fn(&mut Draft)) {
+    delete(&mut model.draft);
     edited(model);
 }
 
@@ -157,9 +158,9 @@ fn up(model: &mut Model) {
         model.menu.choice = model.menu.choice.checked_sub(1).unwrap_or(offered - 1);
         model.menu.moved = true;
     } else if !model.draft.up()
-        && let Some(text) = model.history.older(model.draft.text())
+        && let Some(draft) = model.history.older(&model.draft)
     {
-        model.draft = Draft::of(text);
+        model.draft = draft;
         model.menu.closed = true;
     }
 }
@@ -170,9 +171,9 @@ fn down(model: &mut Model) {
         model.menu.choice = (model.menu.choice + 1) % offered;
         model.menu.moved = true;
     } else if !model.draft.down()
-        && let Some(text) = model.history.newer()
+        && let Some(draft) = model.history.newer()
     {
-        model.draft = Draft::of(text);
+        model.draft = draft;
         model.menu.closed = true;
     }
 }

@@ -5,15 +5,17 @@ use super::{ask, follow, load_page, open_page};
 use crate::draft::Draft;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Question};
-use crate::overlay::{Act, Ask, Key, Overlay, Page};
+use crate::overlay::{Act, Ask, Key, Overlay, Page, Pressed};
 use crate::pages::{CHILD, WAIT};
 use crate::view::{detail_height, detail_page};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
-    let Some(top) = model.overlays.last() else {
+    let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
+    // Every other key takes back what waits for a second press.
+    let pressed = top.pressed.take();
     let is_letter = !key
         .modifiers
         .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
@@ -21,7 +23,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     let code = if is_interrupt { KeyCode::Esc } else { key.code };
     if top.ask.is_some() {
-        return press_ask(model, code);
+        return press_ask(model, code, is_letter);
     }
     let (page, text, selected) = (top.page.clone(), top.page.is_text(), top.selected);
     match code {
@@ -38,12 +40,12 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         KeyCode::PageDown => scroll_pages(model, 1),
         KeyCode::Home => scroll_by(model, isize::MIN / 2),
         KeyCode::End => scroll_by(model, isize::MAX / 2),
-        KeyCode::Enter => return press_key(model, '\n'),
+        KeyCode::Enter => return press_key(model, '\n', pressed.as_ref()),
         KeyCode::Char(c) if page.filters() && is_letter => filter(model, |filter| filter.push(c)),
         KeyCode::Backspace if page.filters() => filter(model, |filter| {
             filter.pop();
         }),
-        KeyCode::Char(c) if is_letter => return press_key(model, c),
+        KeyCode::Char(c) if is_letter => return press_key(model, c, pressed.as_ref()),
         _ => {}
     }
     Vec::new()
@@ -65,7 +67,6 @@ fn step(model: &mut Model, is_text: bool, to: Option<usize>, lines: isize) {
     if is_text {
         scroll_by(model, lines);
     } else if let (Some(to), Some(top)) = (to, model.overlay()) {
-        top.pressed = None;
         top.select(to);
     }
 }
@@ -100,33 +101,37 @@ fn is_at_top(model: &Model) -> bool {
     })
 }
 
-fn press_key(model: &mut Model, pressed: char) -> Vec<Command> {
+fn press_key(model: &mut Model, pressed: char, before: Option<&Pressed>) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
-    let Some(key) = top
-        .page
-        .keys()
-        .iter()
-        .find(|key| key.key == pressed)
-        .copied()
-    else {
+    let keys = top.page.keys().iter();
+    let Some(key) = keys.copied().find(|key| key.key == pressed) else {
         return Vec::new();
     };
-    if key.asks && top.pressed != Some(pressed) {
-        top.pressed = Some(pressed);
-        let subject = top
-            .selected_entry()
-            .map_or(String::new(), |entry| entry.id.clone());
-        let subject = subject
-            .trim_start_matches(WAIT)
-            .trim_start_matches(CHILD)
-            .to_owned();
-        model.say(format!("{pressed} once more: {} {subject}", key.label));
+    if !key.asks {
+        return perform(model, key);
+    }
+    // The directory of the agent is left whatever is selected.
+    let is_about_entry = key.act != Act::ExitWorkspace;
+    let subject = top.subject().filter(|_| is_about_entry);
+    if is_about_entry && subject.is_none() {
+        model.say("nothing is selected");
         return Vec::new();
     }
-    top.pressed = None;
-    perform(model, key)
+    let now = Pressed {
+        key: pressed,
+        subject,
+    };
+    if before == Some(&now) {
+        return perform(model, key);
+    }
+    let subject = now.subject.as_deref().unwrap_or_default();
+    let name = subject.trim_start_matches(WAIT).trim_start_matches(CHILD);
+    let words = format!("{pressed} once more: {} {name}", key.label);
+    top.pressed = Some(now);
+    model.say(words.trim_end());
+    Vec::new()
 }
 
 fn perform(model: &mut Model, key: Key) -> Vec<Command> {
@@ -134,15 +139,22 @@ fn perform(model: &mut Model, key: Key) -> Vec<Command> {
         return Vec::new();
     };
     if let Some(label) = question_of(key.act) {
+        let subject = top.subject();
         top.ask = Some(Ask {
             label: label.to_owned(),
             act: key.act,
+            subject,
             draft: Draft::default(),
         });
         return Vec::new();
     }
     let page = top.page.clone();
-    let id = top.selected_entry().map(|entry| entry.id.clone());
+    let chosen = top.selected_entry().map(|entry| entry.id.clone());
+    let id = if top.follow.is_some() {
+        top.subject()
+    } else {
+        chosen
+    };
     match (key.act, id) {
         (Act::Reload, _) => load_page(model),
         (Act::ExitWorkspace, _) => act(model, Question::ExitWorkspace),
@@ -259,28 +271,46 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
     }
 }
 
-fn press_ask(model: &mut Model, code: KeyCode) -> Vec<Command> {
+fn press_ask(model: &mut Model, code: KeyCode, is_letter: bool) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
     let Some(ask) = &mut top.ask else {
         return Vec::new();
     };
+    let draft = &mut ask.draft;
     match code {
         KeyCode::Esc => top.ask = None,
         KeyCode::Enter => return answer(model),
-        KeyCode::Backspace => ask.draft.backspace(),
-        KeyCode::Delete => ask.draft.delete(),
-        KeyCode::Left => ask.draft.left(),
-        KeyCode::Right => ask.draft.right(),
-        KeyCode::Home => ask.draft.home(),
-        KeyCode::End => ask.draft.end(),
-        KeyCode::Char(c) => {
-            ask.draft.insert(c.encode_utf8(&mut [0; 4]));
+        KeyCode::Char(c) if is_letter => {
+            draft.insert(c.encode_utf8(&mut [0; 4]));
         }
+        KeyCode::Char(c) => press_ask_ctrl(draft, c),
+        KeyCode::Backspace => draft.backspace(),
+        KeyCode::Delete => draft.delete(),
+        KeyCode::Left => draft.left(),
+        KeyCode::Right => draft.right(),
+        KeyCode::Home => draft.home(),
+        KeyCode::End => draft.end(),
         _ => {}
     }
     Vec::new()
+}
+
+/// Moves and deletes as in a shell. Other letters with Ctrl or Alt do nothing.
+fn press_ask_ctrl(draft: &mut Draft, letter: char) {
+    match letter {
+        'a' => draft.home(),
+        'e' => draft.end(),
+        'b' => draft.left(),
+        'f' => draft.right(),
+        'h' => draft.backspace(),
+        'd' => draft.delete(),
+        'k' => draft.remove_to_end(),
+        'u' => draft.remove_to_start(),
+        'w' => draft.remove_word(),
+        _ => {}
+    }
 }
 
 /// Does what the operator was asked a line for.
@@ -288,14 +318,13 @@ fn answer(model: &mut Model) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
-    let selected = top.selected_entry().map(|entry| entry.id.clone());
     let Some(mut asked) = top.ask.take() else {
         return Vec::new();
     };
     let line = asked.draft.take();
     let trimmed = line.trim().to_owned();
-    match (asked.act, selected) {
-        (Act::WriteToTask, Some(task)) if !task.is_empty() => {
+    match (asked.act, asked.subject) {
+        (Act::WriteToTask, Some(task)) => {
             let mut commands = Vec::new();
             if top.follow.is_none() {
                 commands.extend(follow::begin(model, &task));

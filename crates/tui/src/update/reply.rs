@@ -1,8 +1,8 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, load_page};
+use super::{ask_status, feed, follow, follow_again, load_page, send, switch_agent, texts};
 use crate::model::{Model, Purpose};
-use crate::msg::{Command, Problem, Reply};
+use crate::msg::{Cause, Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
 use holon_client::Answer;
@@ -16,9 +16,11 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     };
     let reply = reply.map_err(|problem| explain(model, problem));
     match (purpose, reply) {
-        (Purpose::Send, reply) => {
-            sent(model, ticket, reply);
-            Vec::new()
+        (Purpose::Send, reply) => send::take(model, ticket, reply),
+        (Purpose::Switch(agent), Ok(Reply::Status(status))) => {
+            let commands = switch_agent(model, agent);
+            model.status = Some(status);
+            commands
         }
         (Purpose::Page, Err(problem)) => {
             if let Some(top) = page_of(model, ticket) {
@@ -32,8 +34,9 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             Vec::new()
         }
         (Purpose::Status, reply) => {
-            status(model, reply);
-            refresh(model)
+            let mut commands: Vec<Command> = status(model, reply).into_iter().collect();
+            commands.extend(refresh(model));
+            commands
         }
         (Purpose::Action, Ok(Reply::Done(sentence))) => {
             model.say(sentence);
@@ -41,20 +44,33 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             commands.push(ask_status(model));
             commands
         }
-        (Purpose::Output, reply) => follow::take(model, reply),
+        (Purpose::Output, reply) => follow::take(model, ticket, reply),
         (Purpose::Choices, Ok(reply)) => {
             model.known.learn(&reply);
             Vec::new()
         }
         (
-            Purpose::Action | Purpose::WorkItem | Purpose::TriggerUrl | Purpose::Older,
+            Purpose::Action
+            | Purpose::WorkItem
+            | Purpose::TriggerUrl
+            | Purpose::Older
+            | Purpose::Switch(_),
             Err(problem),
         ) => {
-            model.complain(problem.message);
+            model.complain_of(problem);
             Vec::new()
         }
-        // Texts are asked for again with the next event that lacks one.
-        (Purpose::Briefs | Purpose::Messages | Purpose::Choices, Err(_)) => Vec::new(),
+        (Purpose::Briefs(_) | Purpose::Messages(_), Err(_)) => {
+            model.texts_failed_at = Some(model.now);
+            Vec::new()
+        }
+        (Purpose::Briefs(id) | Purpose::Messages(id), Ok(reply)) => {
+            learn(model, reply);
+            feed::settle(model);
+            texts::were_read(model, &id)
+        }
+        // Choices are asked for again with the next draft.
+        (Purpose::Choices, Err(_)) => Vec::new(),
         (_, Ok(reply)) => learn(model, reply),
     }
 }
@@ -62,7 +78,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
 /// Says what to do about a token that the host does not accept.
 fn explain(model: &Model, problem: Problem) -> Problem {
     match &model.token_advice {
-        Some(advice) if problem.is_unauthorized => Problem {
+        Some(advice) if problem.cause == Cause::Unauthorized => Problem {
             message: advice.clone(),
             ..problem
         },
@@ -77,53 +93,32 @@ fn page_of(model: &mut Model, ticket: u64) -> Option<&mut crate::overlay::Overla
         .find(|overlay| overlay.ticket == Some(ticket))
 }
 
-/// Notes that a message is stored, or gives its text back.
-fn sent(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>) {
-    let place = model.pending.iter().position(|one| one.ticket == ticket);
-    match (reply, place) {
-        (Ok(Reply::Sent { message_id }), Some(place)) => {
-            if let Some(pending) = model.pending.get_mut(place) {
-                model.conversation.learn_message(&message_id, &pending.text);
-                pending.message_id = Some(message_id);
-            }
-            feed::settle(model);
-        }
-        (Err(problem), Some(place)) => {
-            let pending = model.pending.remove(place);
-            if pending.agent == model.agent {
-                model.draft.give_back(&pending.text);
-                model.complain(format!("not sent: {}", problem.message));
-            } else {
-                let id = pending.agent.as_str().to_owned();
-                let draft = model.drafts.entry(pending.agent).or_default();
-                draft.give_back(&pending.text);
-                model.complain(format!(
-                    "not sent to {id}, whose composer keeps the text: {}",
-                    problem.message
-                ));
-            }
-        }
-        (Err(problem), None) => model.complain(problem.message),
-        (Ok(_), _) => {}
-    }
-}
-
-fn status(model: &mut Model, reply: Result<Reply, Problem>) {
+/// Takes the status. Follows the agent again if the host did not know it before.
+fn status(model: &mut Model, reply: Result<Reply, Problem>) -> Option<Command> {
     match reply {
         Ok(Reply::Status(agent)) => {
             model.link.host_trouble = None;
             model.status = Some(agent);
+            if model.link.is_missing {
+                return Some(follow_again(model));
+            }
+            if model.link.ended.is_none() {
+                model.host_is_back();
+            }
         }
-        Err(problem) if problem.is_link => model.link.host_trouble = Some(problem.message),
+        Err(problem) if problem.is_link() => model.link.host_trouble = Some(problem.message),
         Err(problem) => {
             // The host answers, but not about this agent.
             model.link.host_trouble = None;
-            if model.link.ended.is_none() {
+            if model.link.ended.is_some() {
+                model.link.is_missing = true;
+            } else {
                 model.complain(problem.message);
             }
         }
         Ok(_) => {}
     }
+    None
 }
 
 /// Reads the top page again if it lists what changes with the agent.
@@ -171,9 +166,20 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         | Reply::Sent { .. }
         | Reply::Done(_) => return,
     };
-    if let Some(top) = page_of(model, ticket) {
-        top.ticket = None;
-        top.fill(entries);
+    let Some(top) = page_of(model, ticket) else {
+        return;
+    };
+    top.ticket = None;
+    let was_pressed = top.pressed.is_some();
+    let wanted = top.wanted.clone().filter(|_| top.page == Page::Work);
+    let absent = wanted.filter(|id| entries.iter().all(|entry| entry.id != *id));
+    top.fill(entries);
+    if was_pressed && top.pressed.is_none() {
+        // What the notice asks about is gone.
+        model.notice = None;
+    }
+    if let Some(id) = absent {
+        model.complain(format!("{id} is not in this list"));
     }
 }
 

@@ -1,7 +1,9 @@
 //! Messages and slash commands.
 
-use super::{ask, ask_of, ask_status, follow, load_page, open_page, quit, switch_agent};
-use crate::model::{Model, Pending, Purpose, Scroll};
+use super::{
+    ask, ask_of, ask_status, follow, follow_again, load_page, open_page, quit, send, switch_agent,
+};
+use crate::model::{Model, Purpose, Scroll};
 use crate::msg::{Command, Question};
 use crate::overlay::Page;
 use crate::slash::{Input, Slash, read};
@@ -28,8 +30,18 @@ pub(super) fn submit(model: &mut Model) -> Vec<Command> {
             Vec::new()
         }
         Input::Message(message) => {
+            let switching = model.asked.values().find_map(|purpose| match purpose {
+                Purpose::Switch(agent) => Some(agent.as_str().to_owned()),
+                _ => None,
+            });
+            if let Some(agent) = switching {
+                model.complain(format!(
+                    "the console is about to show {agent}; send it then"
+                ));
+                return Vec::new();
+            }
             model.draft.clear();
-            let sent = send(model, message);
+            let sent = send::begin(model, message);
             keep(model, text, vec![sent])
         }
         Input::Command(slash) => {
@@ -47,19 +59,6 @@ fn keep(model: &mut Model, text: String, mut commands: Vec<Command>) -> Vec<Comm
     remember(model, &text);
     commands.push(Command::Remember { text });
     commands
-}
-
-fn send(model: &mut Model, text: String) -> Command {
-    model.scroll = Scroll::Bottom;
-    model.notice = None;
-    let ticket = model.next_ticket;
-    model.pending.push(Pending {
-        ticket,
-        agent: model.agent.clone(),
-        text: text.clone(),
-        message_id: None,
-    });
-    ask(model, Purpose::Send, Question::Send { text })
 }
 
 /// Asks for an action about the agent of the console.
@@ -80,7 +79,14 @@ pub(super) fn act_on(model: &mut Model, id: &str, question: Question) -> Vec<Com
 
 pub(super) fn switch_to(model: &mut Model, id: &str) -> Vec<Command> {
     match AgentId::parse_stored(id) {
-        Ok(agent) => switch_agent(model, agent),
+        Ok(agent) if agent == model.agent => switch_agent(model, agent),
+        // The host says first if there is such an agent. The last switch that was asked for holds.
+        Ok(agent) => {
+            let is_other = |purpose: &Purpose| !matches!(purpose, Purpose::Switch(_));
+            model.asked.retain(|_, purpose| is_other(purpose));
+            let purpose = Purpose::Switch(agent.clone());
+            vec![ask_of(model, agent, purpose, Question::Status)]
+        }
         Err(error) => {
             model.complain(error.to_string());
             Vec::new()
@@ -155,13 +161,9 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
         Slash::Abort => act(model, Question::Abort),
         Slash::Refresh => {
             let mut commands = load_page(model);
-            let agent = model.agent.clone();
-            model.feed += 1;
-            commands.push(Command::Follow {
-                feed: model.feed,
-                agent,
-            });
+            commands.push(follow_again(model));
             commands.push(ask_status(model));
+            model.say("reading everything again");
             commands
         }
         Slash::Clear => {

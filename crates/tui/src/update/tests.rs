@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::Scroll;
-use crate::msg::{News, Problem, Reply};
+use crate::msg::{Cause, News, Problem, Reply};
 use crate::overlay::Page;
 use crate::testing::*;
 use holon_client::Answer;
@@ -12,7 +12,11 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 
 mod complete;
+mod hints;
+mod link;
 mod pages;
+mod send;
+mod texts;
 mod trouble;
 
 fn send(text: &str) -> Question {
@@ -27,11 +31,17 @@ fn sent(id: &str) -> Reply {
     }
 }
 
+/// Switches to an agent that exists.
+fn switch(model: &mut Model, id: &str) -> Vec<Command> {
+    let asked = enter(model, &format!("/agent switch {id}"));
+    let known = status("idle", "rests");
+    reply(model, &asked, &Question::Status, known)
+}
+
 fn gone() -> Problem {
     Problem {
         message: "cannot reach the host".to_owned(),
-        is_link: true,
-        is_unauthorized: false,
+        cause: Cause::Unreachable,
     }
 }
 
@@ -290,7 +300,7 @@ fn the_top_asks_for_older_events_once() {
 fn news_of_an_agent_that_is_not_shown_is_ignored() {
     let mut model = with_history(80, 24, turn(1, 1, "msg_1", "Mine."));
     let old_feed = model.feed;
-    let commands = enter(&mut model, "/agent switch other");
+    let commands = switch(&mut model, "other");
     assert!(matches!(&commands[0], Command::Follow { agent, .. } if agent.as_str() == "other"));
     let news = News::Event(Box::new(brief(20, 9, "result", "Not mine.")));
     update(
@@ -361,40 +371,4 @@ fn closing_asks_the_host_for_nothing() {
     assert_eq!(enter(&mut model, "/quit")[0], Command::Quit);
     let mut model = with_history(80, 24, Vec::new());
     assert_eq!(update(&mut model, Msg::Quit), [Command::Quit]);
-}
-
-#[test]
-fn texts_that_events_lack_are_read() {
-    let mut model = model(80, 24);
-    let events = turn(1, 1, "msg_1", "Begin");
-    let commands = feed(
-        &mut model,
-        News::History {
-            events,
-            has_older: false,
-        },
-    );
-    let entry = json!({
-        "created_at": "2026-11-16T10:00:00.000Z", "turn_index": 1, "kind": "incoming_message",
-        "related_message_id": "msg_1", "data": {"message": {"body": {"text": "what is new?"}}},
-    });
-    let entries = vec![Answer::new(entry).unwrap()];
-    reply(
-        &mut model,
-        &commands,
-        &Question::Transcript,
-        Reply::Transcript(entries),
-    );
-    let text = "Begin, and the **whole** end";
-    let whole = json!({"id": "brief_1", "kind": "result", "created_at": "then", "text": text});
-    let briefs = vec![Answer::new(whole).unwrap()];
-    reply(
-        &mut model,
-        &commands,
-        &Question::Briefs,
-        Reply::Briefs(briefs),
-    );
-    let shown = screen(&model);
-    assert!(shown.contains("what is new?"), "{shown}");
-    assert!(shown.contains("Begin, and the whole end"), "{shown}");
 }

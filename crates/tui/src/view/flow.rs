@@ -8,6 +8,7 @@ use crate::model::{Model, Scroll};
 use holon_presentation::Role;
 use ratatui::text::Line;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Position that stands for the tail.
 const TAIL: u64 = u64::MAX;
@@ -67,6 +68,13 @@ impl<'a> Flow<'a> {
             lines.extend(self.canvas.pending(pending));
         }
         lines
+    }
+
+    /// Rows that a screen of this height may show. Each has a line at least.
+    pub(crate) fn near(&self, scroll: Scroll, height: usize) -> Range<usize> {
+        let (last, _) = self.place(scroll);
+        let end = last.saturating_add(height).min(self.tail());
+        last.saturating_sub(height).min(end)..end
     }
 
     /// Finds the last line that is shown.

@@ -144,6 +144,7 @@ fn title(model: &Model, overlay: &Overlay, width: usize) -> Line<'static> {
     let name = clean_line(&overlay.page.title());
     let state = match &overlay.load {
         Load::Loading => "reading…".to_owned(),
+        Load::Failed(_) if overlay.entries.is_empty() => "cannot be read".to_owned(),
         Load::Failed(reason) => clean_line(reason),
         Load::Ready if overlay.page.filters() && !overlay.filter.is_empty() => {
             format!("filter: {}", clean_line(&overlay.filter))
@@ -222,7 +223,12 @@ fn detail(model: &Model, overlay: &Overlay, width: usize) -> Vec<Line<'static>> 
         return lines;
     }
     let Some(entry) = overlay.selected_entry() else {
-        return Vec::new();
+        return match &overlay.load {
+            Load::Failed(reason) if overlay.entries.is_empty() => {
+                wrap(&Line::styled(clean_line(reason), theme.alert()), width, 0)
+            }
+            _ => Vec::new(),
+        };
     };
     if overlay.page == Page::Events {
         return plain(&selected_event(model, entry), theme, width);

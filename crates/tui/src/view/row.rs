@@ -38,9 +38,21 @@ impl Canvas<'_> {
 
     pub(super) fn row(&self, row: &Row) -> Vec<Line<'static>> {
         match &row.content {
-            Content::Message { message_id, joined } => {
-                let text = self.conversation().message_text(message_id);
-                let text = text.map_or_else(|| "…".to_owned(), |text| text.shown(BODY_BYTES));
+            Content::Message {
+                message_id,
+                joined,
+                turn,
+            } => {
+                let conversation = self.conversation();
+                let absent = match turn {
+                    _ if conversation.is_gone(message_id) => {
+                        "(the host has no text of it any more)"
+                    }
+                    None => "… (queued; its text is shown once the agent takes it up)",
+                    Some(_) => "…",
+                };
+                let text = conversation.message_text(message_id);
+                let text = text.map_or_else(|| absent.to_owned(), |text| text.shown(BODY_BYTES));
                 let joined = if *joined { "into the running turn" } else { "" };
                 self.message(&text, &["You", &time_of_day(row.at), joined])
             }
@@ -50,9 +62,10 @@ impl Canvas<'_> {
 
     /// Draws a message that the host has not stored yet.
     pub(super) fn pending(&self, pending: &Pending) -> Vec<Line<'static>> {
-        let state = match pending.message_id {
-            None => "sending",
-            Some(_) => "sent",
+        let state = match (&pending.message_id, pending.unknown_at) {
+            (Some(_), _) => "sent",
+            (None, None) => "sending",
+            (None, Some(_)) => "no answer; it is sent again under the same key",
         };
         let text = Kept::of(&pending.text).shown(BODY_BYTES);
         self.message(&text, &["You", state])

@@ -86,7 +86,7 @@ fn choices_of_one_agent_are_not_offered_for_another() {
     let commands = typed(&mut model, "/tasks ");
     reply(&mut model, &commands, &Q::Tasks, task_list());
     ctrl(&mut model, 'c');
-    enter(&mut model, "/agent switch other");
+    switch(&mut model, "other");
     let commands = typed(&mut model, "/tasks ");
     assert_eq!(questions(&commands), [&Q::Tasks]);
     assert!(!screen(&model).contains("task_aa"));

@@ -333,6 +333,7 @@ fn workspaces_are_attached_used_and_left() {
         questions(&isolated),
         [&Q::UseWorkspace { id, isolated: true }]
     );
+    assert!(press(&mut model, KeyCode::Char('e')).is_empty());
     assert_eq!(
         questions(&press(&mut model, KeyCode::Char('e'))),
         [&Q::ExitWorkspace]
@@ -356,4 +357,115 @@ fn a_page_that_cannot_be_read_says_why() {
         },
     );
     assert!(screen(&model).contains("cannot reach the host"));
+}
+
+fn tasks_of(ids: &[&str]) -> Reply {
+    let task = |id: &&str| {
+        let task = json!({
+            "id": id, "kind": "command_task", "status": "running", "summary": "make all",
+            "created_at": "2026-11-16T10:00:00.000Z",
+        });
+        Answer::new(task).unwrap()
+    };
+    Reply::Tasks(ids.iter().map(task).collect())
+}
+
+/// Reads the list of tasks again.
+fn refill(model: &mut Model, ids: &[&str]) {
+    let ticket = model.next_ticket;
+    model.asked.insert(ticket, Purpose::Page);
+    model.next_ticket += 1;
+    model.overlays.last_mut().unwrap().ticket = Some(ticket);
+    let reply = Ok(tasks_of(ids));
+    update(model, Msg::Reply { ticket, reply });
+}
+
+#[test]
+fn a_confirmation_holds_for_the_entry_it_was_asked_about() {
+    let stop = |task: &str| Q::StopTask {
+        task: task.to_owned(),
+    };
+    // The entry is gone when the key is pressed again.
+    let mut model = with_tasks();
+    press(&mut model, KeyCode::Char('x'));
+    refill(&mut model, &["task_2", "task_3"]);
+    assert!(!screen(&model).contains("once more"), "{}", screen(&model));
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+    assert!(screen(&model).contains("x once more: stop task_2"));
+    // The entry moved.
+    let mut model = with_tasks();
+    press(&mut model, KeyCode::Char('x'));
+    refill(&mut model, &["task_0", "task_1"]);
+    let stopped = press(&mut model, KeyCode::Char('x'));
+    assert_eq!(questions(&stopped), [&stop("task_1")]);
+    // Another key stands between.
+    let mut model = with_tasks();
+    press(&mut model, KeyCode::Char('x'));
+    press(&mut model, KeyCode::PageDown);
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+}
+
+#[test]
+fn keys_act_on_the_task_whose_output_is_shown() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/tasks task_9");
+    reply(&mut model, &commands, &Q::Tasks, task_list());
+    press(&mut model, KeyCode::Char('x'));
+    assert!(screen(&model).contains("x once more: stop task_9"));
+    press(&mut model, KeyCode::Char('i'));
+    refill(&mut model, &["task_2"]);
+    let written = enter(&mut model, "yes");
+    let input = Q::TaskInput {
+        task: "task_9".to_owned(),
+        input: "yes\n".to_owned(),
+    };
+    assert!(questions(&written).contains(&&input), "{written:?}");
+}
+
+#[test]
+fn a_line_that_is_asked_for_keeps_its_task() {
+    let mut model = with_tasks();
+    press(&mut model, KeyCode::Char('i'));
+    refill(&mut model, &["task_2", "task_3"]);
+    let written = enter(&mut model, "yes");
+    let input = Q::TaskInput {
+        task: "task_1".to_owned(),
+        input: "yes\n".to_owned(),
+    };
+    assert!(questions(&written).contains(&&input), "{written:?}");
+}
+
+#[test]
+fn an_empty_list_has_nothing_to_confirm() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "/timers");
+    let empty = Reply::Timers {
+        timers: Vec::new(),
+        waits: Vec::new(),
+    };
+    reply(&mut model, &commands, &Q::Timers, empty);
+    assert!(press(&mut model, KeyCode::Char('x')).is_empty());
+    let shown = screen(&model);
+    assert!(!shown.contains("once more"), "{shown}");
+    assert!(shown.contains("nothing is selected"), "{shown}");
+}
+
+#[test]
+fn a_reply_to_an_earlier_request_adds_nothing_to_the_output() {
+    let mut model = with_tasks();
+    let first = press(&mut model, KeyCode::Enter);
+    let first = reply(&mut model, &first, &part(END), output(0, "", "not_ready"));
+    let old = reply(&mut model, &first, &part(0), output(2, "a\n", "not_ready"));
+    // The same task is followed anew while a request is under way.
+    let again = press(&mut model, KeyCode::Enter);
+    let next = reply(&mut model, &again, &part(END), output(4, "", "not_ready"));
+    assert!(reply(&mut model, &old, &part(2), output(4, "b\n", "not_ready")).is_empty());
+    reply(
+        &mut model,
+        &next,
+        &part(0),
+        output(4, "a\nb\n", "not_ready"),
+    );
+    let follow = model.overlays.last().unwrap().follow.as_ref().unwrap();
+    assert_eq!(follow.output, "a\nb\n");
 }

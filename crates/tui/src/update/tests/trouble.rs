@@ -13,15 +13,14 @@ fn fail(model: &mut Model, commands: &[Command], question: &Q) -> Vec<Command> {
 fn a_message_that_failed_waits_as_the_draft_of_its_agent() {
     let mut model = with_history(80, 24, Vec::new());
     let commands = enter(&mut model, "hello");
-    enter(&mut model, "/agent switch other");
+    switch(&mut model, "other");
     fail(&mut model, &commands, &send("hello"));
     assert!(
         model.draft.is_empty(),
         "the text is for main, not for other"
     );
     assert!(screen(&model).contains("not sent"), "{}", screen(&model));
-    type_text(&mut model, "/agent switch main");
-    press(&mut model, KeyCode::Enter);
+    switch(&mut model, "main");
     assert_eq!(model.draft.text(), "hello");
 }
 
@@ -122,8 +121,7 @@ fn a_token_that_was_revoked_is_named_with_the_way_to_a_new_one() {
     let commands = enter(&mut model, "hello");
     let problem = Problem {
         message: "unauthorized".to_owned(),
-        is_link: false,
-        is_unauthorized: true,
+        cause: Cause::Unauthorized,
     };
     let ticket = ticket_of(&commands, &send("hello"));
     let reply = Err(problem);
@@ -157,10 +155,38 @@ fn what_was_entered_is_kept_and_comes_back_in_a_later_console() {
         rows: 24,
         history: vec!["first".to_owned(), "hello".to_owned()],
         token_advice: None,
+        key: "console".to_owned(),
     });
     start(&mut later);
     press(&mut later, KeyCode::Up);
     assert_eq!(later.draft.text(), "hello");
     press(&mut later, KeyCode::Up);
     assert_eq!(later.draft.text(), "first");
+}
+
+#[test]
+fn a_message_that_begins_with_a_slash_comes_back_with_its_escape() {
+    let mut model = with_history(80, 24, Vec::new());
+    let commands = enter(&mut model, "//etc is full");
+    fail(&mut model, &commands, &send("/etc is full"));
+    assert_eq!(model.draft.text(), "//etc is full");
+    let again = press(&mut model, KeyCode::Enter);
+    assert_eq!(questions(&again), [&send("/etc is full")]);
+}
+
+#[test]
+fn a_paste_is_sent_whole_after_the_keys_of_the_history() {
+    let mut model = with_history(80, 24, Vec::new());
+    enter(&mut model, "first");
+    let log = "line\n".repeat(1_000);
+    type_text(&mut model, "see ");
+    update(&mut model, Msg::Paste(log.clone()));
+    press(&mut model, KeyCode::Up);
+    assert_eq!(model.draft.text(), "first");
+    press(&mut model, KeyCode::Down);
+    let commands = press(&mut model, KeyCode::Enter);
+    assert_eq!(
+        questions(&commands),
+        [&send(format!("see {log}").trim_end())]
+    );
 }
