@@ -155,7 +155,7 @@ const LOCAL: [(&str, &str, &str); 58] = [
     ),
     (
         "interrupted",
-        "the connection broke after the request was sent, so it may have taken effect",
+        "the connection broke, or you interrupted the program, after the request was sent, so it may have taken effect",
         "look at the transcript before you repeat it",
     ),
     (
