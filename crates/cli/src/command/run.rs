@@ -235,7 +235,8 @@ impl Live<'_> {
                     ran.map_err(|error| silent_failure(&settings.home.value, error))
                 };
                 let home = Responder::Host.run_host(settings).home;
-                let ran = until_interrupted(request.agent_id.as_ref(), &home, ran).await?;
+                let ran = until_interrupted(request.agent_id.as_ref(), &home, Box::pin(ran));
+                let ran = ran.await?;
                 Ok((ran, Responder::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
