@@ -25,6 +25,7 @@ mod service;
 mod skills;
 mod solve;
 mod storage;
+mod suggestion;
 mod tail;
 mod task;
 mod template;
@@ -48,6 +49,7 @@ use crate::output::Output;
 use crate::target::Target;
 use clap::CommandFactory as _;
 use std::future::Future;
+use std::path::{Path, PathBuf};
 
 /// Runs the command of the command line.
 pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
@@ -62,7 +64,25 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         }
         None => Target::of(home.clone(), args.connect, args.token_file.as_deref())?,
     };
-    match args.command {
+    let failed_at = target.clone();
+    let done = dispatch(
+        args.command,
+        home,
+        target,
+        args.token_file.as_deref(),
+        output,
+    );
+    done.map_err(|failure| suggestion::add(&failed_at, failure))
+}
+
+fn dispatch(
+    command: Command,
+    home: Option<PathBuf>,
+    target: Target,
+    token_file: Option<&Path>,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    match command {
         Command::Init(init) => block_on(init::run(home, init, output)),
         Command::Serve(serve) => serve::run(home, serve, output),
         Command::Daemon { command } => block_on(daemon::run(home, command, output)),
@@ -79,13 +99,7 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
         Command::Prompt(prompt) => block_on(prompt::run(target, prompt, output)),
         Command::Status(agent) => block_on(view::status(target, agent.agent, output)),
         Command::Tail(tail) => block_on(tail::run(target, tail, output)),
-        Command::Tui(tui) => block_on(tui::run(
-            home,
-            target,
-            args.token_file.as_deref(),
-            tui,
-            output,
-        )),
+        Command::Tui(tui) => block_on(tui::run(home, target, token_file, tui, output)),
         Command::Events(events) => block_on(events::run(target, events, output)),
         Command::Transcript(transcript) => block_on(view::transcript(target, transcript, output)),
         Command::Work { command } => block_on(work::run(target, command, output)),

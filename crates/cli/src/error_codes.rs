@@ -52,7 +52,7 @@ const fn text(row: &(&'static str, &'static str, &'static str)) -> RefusalText {
 }
 
 /// Codes of the program itself: code, meaning, next step.
-const LOCAL: [(&str, &str, &str); 58] = [
+const LOCAL: [(&str, &str, &str); 59] = [
     (
         "agent_deleted",
         "the agent was deleted while its events were followed",
@@ -72,6 +72,11 @@ const LOCAL: [(&str, &str, &str); 58] = [
         "artifacts_not_written",
         "the files of a solved task could not be written",
         "make the directory writable, or name another one",
+    ),
+    (
+        "budget_reached",
+        "a budget has no room for the next model call: a turn waits for it, and a run of a temporary agent fails",
+        "see the limits with holon budget show, then raise one with holon budget set or remove it with holon budget clear",
     ),
     (
         "config_differs",
@@ -155,7 +160,7 @@ const LOCAL: [(&str, &str, &str); 58] = [
     ),
     (
         "interrupted",
-        "the connection broke after the request was sent, so it may have taken effect",
+        "the connection broke, or you interrupted the program, after the request was sent, so it may have taken effect",
         "look at the transcript before you repeat it",
     ),
     (

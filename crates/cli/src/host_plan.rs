@@ -4,7 +4,7 @@ use crate::args::HostArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{path, settings};
-use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenOption};
+use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenError, TokenOption};
 use holon_daemon::lifecycle::WantedHost;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -111,16 +111,21 @@ fn read_control_token(args: &HostArgs) -> Result<Option<Token>, Failure> {
         (Some(_), _) | (None, None) => "--token".to_owned(),
         (None, Some(file)) => format!("--token-file {}", file.display()),
     };
-    let token = read_token(given, file)?.map(|token| token.as_control(&place));
+    let token = read_token(given, file, MAKE_TOKEN)?.map(|token| token.as_control(&place));
     token
         .transpose()
         .map_err(|error| Failure::new(Exit::Failed, "token_unusable", error.to_string()))
 }
 
-/// Reads the token of an operator; `None` if none is named.
+/// Next step of a host whose token cannot be used: its operator makes a token.
+const MAKE_TOKEN: &str = "make one, for example with: (umask 077; openssl rand -hex 32 > FILE)";
+
+/// Reads the token of an operator; `None` if none is named. `next` is the step of who has no usable one: a host gets a new
+/// token, a client that of its host.
 pub(crate) fn read_token(
     given: Option<&str>,
     file: Option<&Path>,
+    next: &str,
 ) -> Result<Option<Token>, Failure> {
     let read = match (given, file) {
         (Some(text), _) => Token::given(text, "--token"),
@@ -133,6 +138,18 @@ pub(crate) fn read_token(
         (None, Some(file)) => Token::load_given(file),
         (None, None) => return Ok(None),
     };
-    read.map(Some)
-        .map_err(|error| Failure::new(Exit::Failed, "token_unusable", error.to_string()))
+    read.map(Some).map_err(|error| {
+        let is_unmade = matches!(
+            error,
+            TokenError::GivenMissing { .. }
+                | TokenError::GivenMalformed { .. }
+                | TokenError::Given { .. }
+        );
+        let failure = Failure::new(Exit::Failed, "token_unusable", error.to_string());
+        if is_unmade {
+            failure.hint(next)
+        } else {
+            failure
+        }
+    })
 }

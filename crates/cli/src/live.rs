@@ -102,7 +102,8 @@ impl LiveAnswer {
         show
     }
 
-    /// Counts a second of the run, and shows what the agent does. Text that is being shown is not interrupted.
+    /// Counts a second of the run, and shows what the agent does. Text that is being shown is not interrupted; once its
+    /// round is recorded, it is whole and its line ends.
     pub(crate) fn tick(&mut self) -> Vec<LiveOutput> {
         self.activity.tick();
         self.show_activity()
@@ -116,11 +117,15 @@ impl LiveAnswer {
     }
 
     fn show_activity(&mut self) -> Vec<LiveOutput> {
-        if !self.parts.waits || self.in_line {
+        let is_whole = self.attempt.as_ref().is_some_and(|last| last.recorded);
+        if !self.parts.waits || (self.in_line && !is_whole) {
             return Vec::new();
         }
+        let mut show = Vec::new();
+        self.end_line(&mut show);
         self.activity.is_shown = true;
-        vec![LiveOutput::Activity(self.activity.words())]
+        show.push(LiveOutput::Activity(self.activity.words()));
+        show
     }
 
     /// Removes the line of the activity before something else is shown.

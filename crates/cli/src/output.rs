@@ -72,6 +72,11 @@ impl Output {
         self.answer(value, |value| wrap_for_terminal(words(value)));
     }
 
+    /// Prints one of several results like `item`. On a terminal, long lines are wrapped at its width.
+    pub(crate) fn item_wrapped<T: Serialize>(&self, value: &T, words: impl FnOnce(&T) -> String) {
+        self.item(value, |value| wrap_for_terminal(words(value)));
+    }
+
     /// Prints a result as JSON. For commands whose text is printed row by row.
     pub(crate) fn json(&self, value: &impl Serialize) {
         self.put(&json(value, serde_json::to_string_pretty));
@@ -212,14 +217,20 @@ impl Output {
     pub(crate) fn failure(&self, failure: &Failure) {
         match self.format {
             Format::Json => complain(&json(&failure.body, serde_json::to_string)),
-            Format::Text => {
-                self.note(&format!("error: {}", failure.body.error));
-                if let Some(hint) = &failure.body.hint {
-                    self.note(&format!("next: {hint}"));
-                }
-            }
+            Format::Text => self.note(&failure_text(failure)),
         }
     }
+}
+
+/// Spells a failure for people: what happened, the next step, and the code with the command that explains it. An invalid
+/// command line shows no code: its message is all there is to say.
+fn failure_text(failure: &Failure) -> String {
+    let body = &failure.body;
+    let mut lines = vec![format!("error: {}", body.error)];
+    lines.extend(body.hint.as_ref().map(|hint| format!("next: {hint}")));
+    let code = body.code.as_ref().filter(|code| *code != "usage");
+    lines.extend(code.map(|code| format!("code: {code} (holon explain-error {code})")));
+    lines.join("\n")
 }
 
 /// Converts an error of the command line parser: its first paragraph is the message, and its usage line the next step.
@@ -363,6 +374,22 @@ mod tests {
         assert_eq!(body.error, "the following was not given: <ITEM>");
         assert_eq!(body.code.as_deref(), Some("usage"));
         assert_eq!(body.hint.as_deref(), Some("usage: holon work show <ITEM>"));
+    }
+
+    #[test]
+    fn a_failure_names_its_code_and_how_to_look_it_up_unless_the_command_line_is_wrong() {
+        let failure = Failure::new(Exit::Failed, "agent_not_found", "there is no agent scout")
+            .hint("list them: holon agent list");
+        assert_eq!(
+            failure_text(&failure),
+            "error: there is no agent scout\nnext: list them: holon agent list\n\
+             code: agent_not_found (holon explain-error agent_not_found)"
+        );
+        let failure = Failure::usage("--every does not say when the first tick is");
+        assert_eq!(
+            failure_text(&failure),
+            "error: --every does not say when the first tick is"
+        );
     }
 
     #[test]

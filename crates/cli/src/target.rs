@@ -13,6 +13,9 @@ use std::path::{Path, PathBuf};
 /// Port of a URL that names none.
 const HTTP_PORT: u16 = 80;
 
+/// Next step of a client without a usable token. A token that it made itself would open nothing.
+const COPY_TOKEN: &str = "copy the token of that host into it, with mode 600: its run/control.token, the file it was started with, or one of holon token create";
+
 /// The host that a command talks to.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {
@@ -73,7 +76,7 @@ impl Target {
 }
 
 fn read_token(file: &Path) -> Result<Token, Failure> {
-    host_plan::read_token(None, Some(file))?
+    host_plan::read_token(None, Some(file), COPY_TOKEN)?
         .ok_or_else(|| Failure::new(Exit::Failed, "token_unusable", "there is no token"))
 }
 
@@ -123,6 +126,22 @@ fn address_of(url: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_without_a_token_is_told_to_copy_that_of_its_host() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let missing = dir.path().join("missing");
+        let malformed = dir.path().join("malformed");
+        std::fs::write(&malformed, "short\n").expect("writes");
+        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(&malformed, mode).expect("changes the mode");
+        for file in [missing, malformed] {
+            let body = read_token(&file).expect_err("no token").body;
+            assert!(!body.error.contains("openssl"), "{}", body.error);
+            let hint = body.hint.expect("a next step");
+            assert!(hint.starts_with("copy the token of that host"), "{hint}");
+        }
+    }
 
     #[test]
     fn an_address_is_read_from_its_url() {

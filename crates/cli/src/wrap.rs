@@ -1,7 +1,7 @@
 //! Wraps lines of text for people at the width of a terminal. Widths are counted in columns: a Chinese, Japanese or
 //! Korean character takes two.
 
-use holon_presentation::text::{char_width, text_width};
+use holon_presentation::text::{glyphs, text_width};
 
 /// Indentation of the continuation lines of a line without columns.
 const INDENT: usize = 4;
@@ -42,21 +42,20 @@ fn wrap_line(line: &str, width: usize) -> String {
 /// Cuts a line where it may be broken: behind spaces, and between a wide character and its neighbours.
 fn pieces(line: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
-    let mut start = 0;
-    let mut before: Option<char> = None;
-    for (at, c) in line.char_indices() {
+    let (mut start, mut at) = (0, 0);
+    let mut before: Option<&str> = None;
+    for glyph in glyphs(line) {
         let breaks = match before {
-            // A mark without a width belongs to the character before it.
-            Some(_) if char_width(c) == 0 => false,
-            Some(' ') => c != ' ',
-            Some(left) => c != ' ' && (char_width(left) == 2 || char_width(c) == 2),
+            Some(" ") => glyph != " ",
+            Some(left) => glyph != " " && (text_width(left) == 2 || text_width(glyph) == 2),
             None => false,
         };
         if breaks {
             pieces.extend(line.get(start..at));
             start = at;
         }
-        before = Some(c);
+        at += glyph.len();
+        before = Some(glyph);
     }
     pieces.extend(line.get(start..));
     pieces
@@ -100,6 +99,10 @@ mod tests {
         for line in wrapped.lines() {
             assert!(text_width(line) <= 41, "{line}");
         }
+        assert_eq!(wrapped.lines().count(), 2, "{wrapped}");
+        let family = "👩\u{200d}👩\u{200d}👧";
+        let wrapped = wrap(&family.repeat(30), 40);
+        assert_eq!(wrapped.matches(family).count(), 30, "{wrapped}");
         assert_eq!(wrapped.lines().count(), 2, "{wrapped}");
         let marked = wrap(&"か\u{3099}".repeat(30), 40);
         assert!(!marked.contains("\u{20}\u{3099}"), "{marked}");

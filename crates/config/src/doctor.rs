@@ -151,7 +151,7 @@ fn describe(
 }
 
 /// The three ways to a model, for whoever has none.
-const THREE_WAYS: &str = "give it a model in one of three ways: log in with `codex login`; set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY; or start a local server such as Ollama. Then run: holon init";
+const THREE_WAYS: &str = "give it a model in one of three ways: log in with `codex login`; set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY; or start a local server such as Ollama. Then run: holon init. Without any of these, holon demo shows the runtime with a scripted model";
 
 fn next_step(chain: &[ModelAvailability], providers: &[ProviderReport]) -> String {
     let Some(first) = chain.first() else {

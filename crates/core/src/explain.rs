@@ -10,6 +10,7 @@ use holon_domain::feed::EventRecord;
 use holon_domain::queue::{QueueEntry, QueueView};
 use holon_domain::timer::DueAction;
 use holon_domain::trigger::WakeHint;
+use holon_domain::turn::{Phase, SuspensionReason};
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::WorkItemRecord;
 use holon_domain::{Timestamp, limits, text};
@@ -83,9 +84,7 @@ fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord])
         }
         NextAction::Stay => return vec![format!("only a start: holon agent start {id}")],
         NextAction::Boot => return vec!["the end of the making of its home".to_owned()],
-        NextAction::Turn if suspension(agent).is_some() => {
-            return vec!["a message of an operator, at once".to_owned()];
-        }
+        NextAction::Turn if suspension(agent).is_some() => return suspension_ends(agent),
         NextAction::Turn | NextAction::Take | NextAction::Tick(_) => {
             return vec!["nothing is needed: it goes on by itself".to_owned()];
         }
@@ -104,6 +103,24 @@ fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord])
     }
     causes.extend(waits.iter().map(wait_words));
     causes
+}
+
+/// Lists what ends the suspension of the open turn. No message passes a budget, so only a change of the budget or its
+/// time ends a suspension by one.
+fn suspension_ends(agent: &AgentRecord) -> Vec<String> {
+    match agent.open_turn.as_ref().map(|turn| &turn.phase) {
+        Some(Phase::Suspended {
+            reason: SuspensionReason::BudgetReached,
+            error,
+            pause,
+            ..
+        }) => {
+            let time = pause.map(|pause| format!("the time {}", pause.until));
+            let change = format!("a change of the budget, not a message: {error}");
+            time.into_iter().chain([change]).collect()
+        }
+        Some(_) | None => vec!["a message of an operator, at once".to_owned()],
+    }
 }
 
 fn wait_words(wait: &WaitRecord) -> String {

@@ -17,6 +17,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fmt::Display;
 
+pub(crate) use task::updated as task_updated;
 pub(crate) use tool::{CommandRequest, executed, failed};
 
 /// Bytes of one value in the details of an item.

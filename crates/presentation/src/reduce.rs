@@ -4,10 +4,12 @@
 //! on how the events were cut into pages: an event that was seen before is ignored, and nothing depends on time. Inside a
 //! turn the last row may be held back, because the next event can still complete it; the end of the turn releases it, so
 //! that no row waits for an event that may never come. Every event that the table of rules makes a row is counted in
-//! exactly one returned row. Memory is bounded: one held row, one live row, and the requests of running calls.
+//! exactly one returned row. Memory is bounded: one held row, one live row, the requests of running calls, and
+//! the names of the last tasks.
 
 mod calls;
 mod held;
+mod tasks;
 
 use crate::activity::Activity;
 use crate::describe::{self, Description, Merge};
@@ -25,6 +27,7 @@ use holon_domain::event::{Event, TurnSuspended};
 use holon_domain::feed::EventRecord;
 use holon_domain::message::MessageKind;
 use holon_domain::turn::SuspensionReason;
+use tasks::TaskNames;
 
 /// Reduces the events of one agent to rows of one display mode.
 #[derive(Debug, Clone)]
@@ -34,6 +37,7 @@ pub struct Reducer {
     cursor: u64,
     turn: Option<TurnScope>,
     calls: OpenCalls,
+    tasks: TaskNames,
     held: Option<Held>,
     activity: Activity,
     repeated: u64,
@@ -60,6 +64,7 @@ impl Reducer {
             cursor: 0,
             turn: None,
             calls: OpenCalls::default(),
+            tasks: TaskNames::default(),
             held: None,
             activity: Activity::default(),
             repeated: 0,
@@ -213,6 +218,7 @@ impl Reducer {
                 }
                 ended
             }
+            Event::TaskStatusUpdated(e) => describe::task_updated(e, self.tasks.get(&e.task_id)),
             _ => describe::describe(event),
         }
     }
@@ -286,6 +292,9 @@ impl Reducer {
         if let Event::ProcessExecutionRequested(e) = event {
             self.calls.add(e);
             return;
+        }
+        if let Event::TaskCreated(e) = event {
+            self.tasks.add(e);
         }
         let Some(turn) = &mut self.turn else { return };
         match event {

@@ -43,7 +43,7 @@ pub(crate) struct SetBudgetArgs {
     #[command(flatten)]
     pub(crate) budget: BudgetArgs,
     /// Most input and output tokens.
-    #[arg(long, value_name = "N", required_unless_present = "usd")]
+    #[arg(long, value_name = "N")]
     pub(crate) tokens: Option<u64>,
     /// Most US dollars, such as 2.50; refused while the price of a model is not known.
     #[arg(long, value_name = "X")]

@@ -17,6 +17,10 @@ pub(super) async fn run(
 ) -> Result<Exit, Failure> {
     match command {
         BudgetCommand::Set(args) => {
+            if args.tokens.is_none() && args.usd.is_none() {
+                return Err(Failure::usage("no limit is given")
+                    .hint("add --tokens N, --usd X or both; holon budget clear removes a budget"));
+            }
             let request = SetBudgetRequest {
                 budget: name_of(args.budget)?,
                 tokens: args.tokens,

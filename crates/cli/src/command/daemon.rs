@@ -11,7 +11,7 @@ pub(crate) mod view;
 use crate::args::{DaemonCommand, HostArgs};
 use crate::exit::{Exit, Failure};
 use crate::host_plan::HostPlan;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::{host, render, settings};
 use holon_daemon::lifecycle::{ControlAnswer, Found, LifecycleLock, SocketFound, look};
 use holon_domain::limits::LIFECYCLE_WAIT_MS;
@@ -39,7 +39,15 @@ async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result
     holon_daemon::Home::prepare(plan.home()).map_err(holon_daemon::Error::from)?;
     let action = start::start(&plan, None).await?;
     print(plan.home(), action, output).await;
+    note_missing_model(&plan, output);
     Ok(Exit::Done)
+}
+
+/// Says that the host has no model to ask. Agents with a model of their own do not need it.
+fn note_missing_model(plan: &HostPlan, output: &Output) {
+    if plan.settings.model.is_none() && output.format() == Format::Text {
+        output.note(render::daemon::NO_MODEL);
+    }
 }
 
 async fn stop(home: Option<PathBuf>, output: &Output) -> Result<Exit, Failure> {
@@ -66,6 +74,7 @@ async fn restart(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Resu
     stop::stop(plan.home()).await?;
     start::start(&plan, Some(turn)).await?;
     print(plan.home(), Action::Restarted, output).await;
+    note_missing_model(&plan, output);
     Ok(Exit::Done)
 }
 

@@ -93,7 +93,7 @@ async fn print(
         output.say("no events; wait for them with --follow");
         return Ok(Exit::Done);
     }
-    output.answer(&events, |events| {
+    output.answer_wrapped(&events, |events| {
         let lines: Vec<String> = events.iter().map(|event| source.line(event)).collect();
         lines.join("\n")
     });
@@ -123,7 +123,7 @@ async fn load(
         ..query
     };
     let asked = retry_read(async || source.page(host, query.clone()).await).await;
-    let mut events = host.check_answer(asked)?;
+    let mut events = host.check_answer(asked).map_err(name_option)?;
     events.sort_by_key(|event| (event.host_seq, event.event_seq));
     Ok(events)
 }
@@ -137,11 +137,12 @@ async fn follow(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let mut stream = source.stream(host, args);
-    host.check_answer(stream.open().await)?;
+    host.check_answer(stream.open().await)
+        .map_err(name_option)?;
     if args.after.is_none() {
         let before = stream.cursor().map(|cursor| cursor.saturating_add(1));
         for event in load(host, source, newest_first(before), args.limit).await? {
-            output.item(&event, |event| source.line(event));
+            output.item_wrapped(&event, |event| source.line(event));
         }
     }
     let mut reader_gone = std::pin::pin!(output::reader_gone());
@@ -150,6 +151,28 @@ async fn follow(
             received = stream.next() => received,
             () = &mut reader_gone => return Ok(Exit::Done),
         };
-        output.item(&host.check_answer(received)?, |event| source.line(event));
+        output.item_wrapped(&host.check_answer(received)?, |event| source.line(event));
+    }
+}
+
+/// Names the option in the refusal of a position that no event has yet.
+fn name_option(failure: Failure) -> Failure {
+    if !failure.is("cursor_ahead") {
+        return failure;
+    }
+    failure.hint("give --after a number up to the newest, or leave it out; a number of another home means nothing here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_that_is_not_there_yet_is_an_option_of_this_command() {
+        let refused = Failure::new(Exit::Failed, "cursor_ahead", "there is no event 9 yet");
+        let hint = name_option(refused).body.hint.expect("a next step");
+        assert!(hint.contains("--after"), "{hint}");
+        let other = Failure::new(Exit::Failed, "cursor_too_old", "gone");
+        assert_eq!(name_option(other).body.hint, None);
     }
 }

@@ -10,6 +10,7 @@ use holon_client::EventsQuery;
 use holon_domain::AgentId;
 use holon_domain::event::Event;
 use holon_domain::limits::EVENT_PAGE_MAX;
+use holon_domain::text::pluralize;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,7 +32,7 @@ struct TurnLatency {
     provider_ms: u64,
     tools: u64,
     tool_execution_ms: u64,
-    /// The rest of the duration: decisions, commits and pauses. Absent while the turn is open.
+    /// The rest of the duration: failed requests, decisions, commits and pauses. Absent while the turn is open.
     turn_cleanup_ms: Option<u64>,
     /// Absent while the turn is open.
     duration_ms: Option<u64>,
@@ -81,7 +82,7 @@ pub(super) async fn run(
         events_read: events.len() as u64,
         turns,
     };
-    output.answer(&report, render);
+    output.answer_wrapped(&report, render);
     Ok(Exit::Done)
 }
 
@@ -104,11 +105,10 @@ fn measure(events: &[EventEnvelope]) -> Vec<TurnLatency> {
                     });
                 }
             }
-            Event::TurnContextBuilt(e) => {
-                of(e.turn_index, &|turn| turn.context_build_ms += e.duration_ms);
-            }
+            // Its event of the prompt tells of the first round only.
             Event::ProviderRoundCompleted(e) => of(e.turn_index, &|turn| {
                 turn.provider_rounds += 1;
+                turn.context_build_ms += e.context_build_ms;
                 turn.provider_ms += e.tries.duration_ms;
             }),
             Event::ToolExecuted(e) => of(e.turn_index, &|turn| {
@@ -127,7 +127,7 @@ fn measure(events: &[EventEnvelope]) -> Vec<TurnLatency> {
     }
     let mut turns: Vec<TurnLatency> = turns.into_values().rev().collect();
     for turn in &mut turns {
-        let spent = turn.provider_ms + turn.tool_execution_ms;
+        let spent = turn.context_build_ms + turn.provider_ms + turn.tool_execution_ms;
         turn.turn_cleanup_ms = turn.duration_ms.map(|whole| whole.saturating_sub(spent));
     }
     turns
@@ -144,23 +144,27 @@ fn render(report: &LatencyReport) -> String {
     turns.join("\n")
 }
 
+/// Renders the parts of a turn's duration. Together they are the whole of it, apart from a turn that is open or whose first
+/// events were not read.
 fn render_turn(turn: &TurnLatency) -> String {
-    let shown = |millis: Option<u64>| {
-        millis.map_or_else(|| "-".to_owned(), |millis| format!("{millis} ms"))
+    let whole = turn
+        .duration_ms
+        .map_or_else(|| "open".to_owned(), |millis| format!("{millis} ms"));
+    let queue = match turn.queue_wait_ms {
+        Some(millis) => format!("after {millis} ms in the queue"),
+        None => "its first events were not read, see more with --events-limit N".to_owned(),
     };
+    let rest = turn
+        .turn_cleanup_ms
+        .map_or_else(String::new, |millis| format!(", the rest {millis} ms"));
     format!(
-        "turn {}: {}\n  queue_wait {}, context_build {} ms, provider {} ms in {} rounds, tool_execution {} ms in {} \
-         calls, turn_cleanup {}",
+        "turn {}: {whole}, {queue}\n  context {} ms, model {} ms in {}, tools {} ms in {}{rest}",
         turn.turn_index,
-        turn.duration_ms
-            .map_or_else(|| "open".to_owned(), |millis| format!("{millis} ms")),
-        shown(turn.queue_wait_ms),
         turn.context_build_ms,
         turn.provider_ms,
-        turn.provider_rounds,
+        pluralize(turn.provider_rounds, "round"),
         turn.tool_execution_ms,
-        turn.tools,
-        shown(turn.turn_cleanup_ms),
+        pluralize(turn.tools, "call"),
     )
 }
 
@@ -180,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_turn_is_what_its_events_say_and_the_rest_is_cleanup() {
+    fn the_time_of_a_turn_is_what_its_events_say_and_its_parts_are_the_whole() {
         let tool = |seq, ms| {
             let payload = json!({
                 "tool_call_id": "call_1", "tool_name": "ExecCommand", "turn_index": 2, "run_id": "run_1",
@@ -188,6 +192,21 @@ mod tests {
             });
             event(seq, "tool_executed", &payload)
         };
+        let round = |seq, build, ms| {
+            let payload = json!({
+                "turn_index": 2, "round": 1, "stop_reason": "end_turn", "context_build_ms": build,
+                "token_usage": { "input_tokens": 7, "output_tokens": 2, "total_tokens": 9 },
+                "prompt_cache_key": "k", "context_fingerprint": "f",
+                "tries": {
+                    "model_ref": "scripted/x", "started_at": "2026-11-14T23:46:40.123Z", "duration_ms": ms,
+                },
+            });
+            event(seq, "provider_round_completed", &payload)
+        };
+        let built = json!({
+            "turn_index": 2, "duration_ms": 4, "context_section_count": 1, "rendered_context_chars": 1,
+            "rendered_system_chars": 1, "shortened_parts": [],
+        });
         let started = json!({
             "message_id": "msg_1", "run_id": "run_1", "queue_wait_ms": 7, "turn_index": 2,
         });
@@ -201,28 +220,25 @@ mod tests {
         let events = [
             event(9, "message_processing_started", &open),
             event(8, "turn_terminal", &terminal),
-            tool(7, 20),
+            round(7, 6, 20),
             tool(6, 30),
-            event(5, "message_processing_started", &started),
+            event(5, "turn_context_built", &built),
+            round(4, 4, 10),
+            event(3, "message_processing_started", &started),
         ];
         let turns = measure(&events);
-        let told: Vec<_> = turns
-            .iter()
-            .map(|turn| {
-                (
-                    turn.turn_index,
-                    turn.queue_wait_ms,
-                    turn.tools,
-                    turn.tool_execution_ms,
-                    turn.turn_cleanup_ms,
-                )
-            })
-            .collect();
         assert_eq!(
-            told,
-            [(3, Some(3), 0, 0, None), (2, Some(7), 2, 50, Some(50))]
+            turns.iter().map(render_turn).collect::<Vec<_>>(),
+            [
+                "turn 3: open, after 3 ms in the queue\n  context 0 ms, model 0 ms in 0 rounds, tools 0 ms in 0 calls",
+                "turn 2: 100 ms, after 7 ms in the queue\n  context 10 ms, model 30 ms in 2 rounds, tools 30 ms in 1 call, \
+                 the rest 30 ms",
+            ]
         );
-        assert!(render_turn(&turns[0]).starts_with("turn 3: open\n"));
-        assert!(render_turn(&turns[1]).contains("tool_execution 50 ms in 2 calls"));
+        let unread = &measure(&events[..2])[1];
+        assert!(
+            render_turn(unread).contains("its first events were not read"),
+            "{unread:?}"
+        );
     }
 }

@@ -182,10 +182,10 @@ impl Live<'_> {
         remote: &RemoteHost,
         request: &RunRequest,
     ) -> Result<Performed, Failure> {
-        let response = super::block_on(async {
+        let response = super::block_on(until_interrupted(request.agent_id.as_ref(), "", async {
             let ran = self.run_on_host(&remote.client, request).await;
             ran.map_err(|error| host::remote_failure(&remote.url, error))
-        })?;
+        }))?;
         Ok(Performed {
             response,
             host: RunHost {
@@ -230,8 +230,13 @@ impl Live<'_> {
                     settings::warn_about_file(problem, self.output);
                 }
                 follow_environment(&mut request, settings);
-                let ran = self.run_on_host(&client, &request).await;
-                let ran = ran.map_err(|error| silent_failure(&settings.home.value, error))?;
+                let ran = async {
+                    let ran = self.run_on_host(&client, &request).await;
+                    ran.map_err(|error| silent_failure(&settings.home.value, error))
+                };
+                let home = Responder::Host.run_host(settings).home;
+                let ran = until_interrupted(request.agent_id.as_ref(), &home, Box::pin(ran));
+                let ran = ran.await?;
                 Ok((ran, Responder::Host))
             }
             Err(holon_client::Error::Unreachable { .. }) => {
@@ -303,6 +308,36 @@ impl Live<'_> {
     fn give_up(&self) {
         self.show(LiveAnswer::give_up);
     }
+}
+
+/// Awaits a run on a host until Ctrl+C. A named agent goes on without its caller, which is told; a temporary one does not,
+/// so the signal ends the program as usual.
+async fn until_interrupted<T>(
+    agent: Option<&AgentId>,
+    home: &str,
+    run: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    let Some(agent) = agent else {
+        return run.await;
+    };
+    let interrupt = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        biased;
+        ran = run => ran,
+        () = interrupt => Err(left_behind(agent, home)),
+    }
+}
+
+/// Returns the failure of a run whose caller leaves before its answer.
+fn left_behind(agent: &AgentId, home: &str) -> Failure {
+    let words = format!("interrupted before the answer; agent {agent} goes on with it");
+    Failure::new(Exit::Failed, "interrupted", words).hint(format!(
+        "follow it: holon tail --follow --agent {agent}{home}; end it: holon agent abort {agent}{home}"
+    ))
 }
 
 /// Returns the failure of a request to the host of a home, with the reason if its process is stopped by a signal.

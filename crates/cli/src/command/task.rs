@@ -32,8 +32,9 @@ pub(super) async fn run(
         TaskCommand::Show { task, agent } => {
             let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TaskId::from_stored(task));
-            let found = host.check_answer(host.client().task(&agent_id, &id).await)?;
-            output.answer(&found, |task| render::task::task(task));
+            let found = host.check_answer(host.client().task(&agent_id, &id).await);
+            let found = found.map_err(|failure| name_task(failure, &agent_id, &id))?;
+            output.answer_wrapped(&found, |task| render::task::task(task, &agent_id));
             Ok(Exit::Done)
         }
         TaskCommand::Output(args) => print_output(target, args, output).await,
@@ -77,7 +78,7 @@ async fn list(host: &Host, all: bool, limit: u64, output: &Output) -> Result<Exi
     };
     let agent_id = host.agent_id().await?;
     let tasks = host.check_answer(host.client().tasks(&agent_id, filter, limit).await)?;
-    output.answer(&tasks, |tasks| render::task::tasks(tasks));
+    output.answer_wrapped(&tasks, |tasks| render::task::tasks(tasks, all, &agent_id));
     Ok(Exit::Done)
 }
 
@@ -100,6 +101,17 @@ async fn start(target: Target, args: StartArgs, output: &Output) -> Result<Exit,
         format!("{id} starts; follow it with: holon task output --follow {id} --agent {agent_id}")
     });
     Ok(Exit::Done)
+}
+
+/// Names the agent and the task in the refusal of a task that the agent does not have: it may be that of another agent.
+fn name_task(mut failure: Failure, agent_id: &AgentId, id: &TaskId) -> Failure {
+    if !failure.is("task_not_found") {
+        return failure;
+    }
+    failure.body.error = format!("agent {agent_id} has no task {id}");
+    failure.hint(format!(
+        "list its tasks with: holon task list --all --agent {agent_id}; name the agent of a task with --agent ID"
+    ))
 }
 
 /// Joins the words of a command line to a text for the shell. A single word is such a text already.
@@ -125,7 +137,9 @@ async fn print_output(target: Target, args: OutputArgs, output: &Output) -> Resu
         ..TaskOutputQuery::default()
     };
     let asked = host.client().task_output(&agent_id, &id, query).await;
-    let part = host.check_answer(asked)?;
+    let part = host
+        .check_answer(asked)
+        .map_err(|failure| name_task(failure, &agent_id, &id))?;
     if let Some(reason) = &part.unreadable {
         output.note(&format!("the output cannot be read: {reason}"));
     }
@@ -165,7 +179,9 @@ async fn follow(
     let mut has_printed = false;
     loop {
         let asked = host.client().task_output(agent_id, id, query).await;
-        let part = host.check_answer(asked)?;
+        let part = host
+            .check_answer(asked)
+            .map_err(|failure| name_task(failure, agent_id, id))?;
         // Without its files, the host shows the end of the output once more.
         let is_repeated = part.unreadable.is_some() && has_printed;
         if has_news(&part) && !is_repeated {
@@ -220,7 +236,9 @@ async fn write(
 ) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
     let asked = host.client().task_input(&agent_id, id, request).await;
-    let written = host.check_answer(asked)?;
+    let written = host
+        .check_answer(asked)
+        .map_err(|failure| name_task(failure, &agent_id, id))?;
     output.answer(&written, |written| {
         let closed = match &written.not_closed {
             Some(reason) => format!("; it was not closed: {reason}"),
@@ -237,7 +255,9 @@ async fn write(
 
 async fn stop(host: &Host, id: &TaskId, output: &Output) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
-    let stopped = host.check_answer(host.client().stop_task(&agent_id, id).await)?;
+    let stopped = host
+        .check_answer(host.client().stop_task(&agent_id, id).await)
+        .map_err(|failure| name_task(failure, &agent_id, id))?;
     output.answer(&stopped, |stopped| {
         let id = &stopped.task.task_id;
         match (stopped.stop_requested, stopped.force_stop_requested) {
@@ -249,4 +269,25 @@ async fn stop(host: &Host, id: &TaskId, output: &Output) -> Result<Exit, Failure
         }
     });
     Ok(Exit::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_that_is_not_there_is_named_with_its_agent_and_other_refusals_stay() {
+        let scout = AgentId::parse("scout").expect("an id");
+        let id = TaskId::from_stored("task_1".to_owned());
+        let refused = |code: &str| Failure::new(Exit::Failed, code, "no");
+        let named = name_task(refused("task_not_found"), &scout, &id).body;
+        assert_eq!(named.error, "agent scout has no task task_1");
+        let hint = named.hint.expect("a next step");
+        assert!(
+            hint.contains("holon task list --all --agent scout"),
+            "{hint}"
+        );
+        let other = name_task(refused("task_over"), &scout, &id).body;
+        assert_eq!((other.error.as_str(), other.hint), ("no", None));
+    }
 }

@@ -23,7 +23,7 @@ pub(super) async fn status(
         Format::Text => circumstances(&host).await,
         Format::Json => Circumstances::default(),
     };
-    output.answer(&summary, |summary| {
+    output.answer_wrapped(&summary, |summary| {
         render::status::summary(summary, &around)
     });
     Ok(Exit::Done)

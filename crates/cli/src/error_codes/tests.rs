@@ -69,3 +69,11 @@ fn codes_are_unique_and_every_one_has_a_cause_and_a_cure() {
         );
     }
 }
+
+#[test]
+fn what_suspends_a_turn_at_a_limit_is_explained() {
+    let known = all();
+    let entry = known.iter().find(|entry| entry.code == "budget_reached");
+    let cure = entry.expect("a row").next_step;
+    assert!(cure.contains("holon budget set"), "{cure}");
+}

@@ -190,6 +190,20 @@ fn a_line_says_what_the_agent_does_and_is_gone_before_anything_else() {
 }
 
 #[test]
+fn the_line_comes_back_once_the_round_of_a_text_is_recorded() {
+    let mut live = live();
+    let mut seen = spell(live.delta(&delta(1, 7, 0, "I look.")));
+    let recorded = serde_json::json!({ "turn_index": 1, "round": 1, "text_char_count": 7 });
+    seen += &spell(live.record(&record(1, "assistant_round_recorded", &recorded)));
+    seen += &spell(live.record(&command(2)));
+    assert_eq!(seen, "I look.", "a short command shows no line");
+    assert_eq!(spell(live.tick()), "\n<1 s  Running: cargo test>");
+    assert_eq!(spell(live.tick()), "<2 s  Running: cargo test>");
+    assert_eq!(spell(live.delta(&delta(2, 9, 0, "Seen."))), "<>Seen.");
+    assert_eq!(spell(live.finish("Seen.", true)), "\n");
+}
+
+#[test]
 fn a_note_takes_the_place_of_the_line() {
     let mut live = live();
     live.tick();

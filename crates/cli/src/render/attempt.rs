@@ -77,6 +77,9 @@ pub(super) const fn next_step(kind: &str) -> &'static str {
         b"context_length_exceeded" | b"output_limit" => {
             "ask for less at once, or choose a larger model with --model PROVIDER/MODEL"
         }
+        b"budget_reached" => {
+            "raise the limit: holon budget show lists them, holon budget set changes one"
+        }
         b"invalid_response" => {
             "test the provider with: holon config doctor --probe; or choose another model with --model PROVIDER/MODEL"
         }

@@ -5,6 +5,9 @@ use crate::command::daemon_view::{Action, DaemonLogs, DaemonStatus, LifecycleRes
 use holon_client::view::{HostActivity, HostFailure};
 use holon_daemon::FailureRecord;
 
+/// Remark after the start of a host without a default model.
+pub(crate) const NO_MODEL: &str = "note: the host has no default model, so agents cannot answer yet; run: holon init, or restart it with --model";
+
 /// Renders the status of a host.
 pub(crate) fn status(status: &DaemonStatus) -> String {
     let mut lines = vec![status.message.clone()];

@@ -2,7 +2,7 @@
 
 use super::run::waiting_words;
 use super::{join_lines, work};
-use holon_client::view::{ExplainedDecision, Explanation, UnservedInput};
+use holon_client::view::{Closure, ExplainedDecision, Explanation, UnservedInput};
 
 /// Renders the whole explanation, most urgent fact first.
 pub(crate) fn explanation(explanation: &Explanation) -> String {
@@ -30,7 +30,11 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
             .as_ref()
             .map_or_else(String::new, |reason| {
                 let words = waiting_words(reason).unwrap_or(reason);
-                format!(", {words}")
+                match is_suspended(closure) {
+                    // The evidence says until when; an answer does not end it.
+                    true => String::new(),
+                    false => format!(", {words}"),
+                }
             });
         let evidence = closure.evidence.join("; ");
         lines.push(format!(
@@ -64,6 +68,12 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
         lines.extend(decision(told));
     }
     join_lines(lines)
+}
+
+/// Returns true if the agent waits because its turn is suspended.
+fn is_suspended(closure: &Closure) -> bool {
+    let mut evidence = closure.evidence.iter();
+    evidence.any(|words| words.starts_with("suspended until "))
 }
 
 fn queue(pending: u64, oldest: Option<&UnservedInput>) -> String {

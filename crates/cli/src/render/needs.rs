@@ -16,7 +16,21 @@ pub(super) fn of_operator(agent: &Agent, briefs: &[Answer<Brief>]) -> Option<Str
         let later = briefs.get(place + 1..).unwrap_or_default();
         is_open(agent, brief, action, later).then(|| request(agent, brief, action))
     });
-    open.next().or_else(|| unasked_wait(agent))
+    open.next()
+        .or_else(|| unasked_wait(agent))
+        .or_else(|| missing_model(agent))
+}
+
+/// Returns what an agent without a model needs. A host that says nothing about models is older than this question.
+fn missing_model(agent: &Agent) -> Option<String> {
+    let model = &agent.model;
+    let is_missing = model.effective_model.is_none() && !model.source.is_empty();
+    is_missing.then(|| {
+        format!(
+            "a model: holon init sets one for the host, holon agent model set PROVIDER/MODEL {} for this agent",
+            agent.identity.agent_id
+        )
+    })
 }
 
 /// Returns true if nothing has happened since that did what the brief asks for.
@@ -114,6 +128,20 @@ mod tests {
         let question = "your answer to: Which branch? (holon prompt --agent main \"...\")";
         let cases = [
             ("no briefs", json!({}), vec![], None),
+            (
+                "a model",
+                json!({ "model": { "source": "runtime_default", "effective_model": "a/b" } }),
+                vec![],
+                None,
+            ),
+            (
+                "no model",
+                json!({ "model": { "source": "runtime_default" } }),
+                vec![],
+                Some(
+                    "a model: holon init sets one for the host, holon agent model set PROVIDER/MODEL main for this agent",
+                ),
+            ),
             (
                 "a question",
                 asks.clone(),

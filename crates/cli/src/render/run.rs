@@ -163,11 +163,19 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
         return unfinished(response, host);
     };
     let for_operator = reason == "awaiting_operator_input";
+    // No model has asked anything: the agent is stopped, or its turn is suspended, for example by a budget. The words of
+    // the runtime name what ends that; an answer does not.
+    let by_runtime = split_text(response).remark.is_some();
+    let needs_act = for_operator && by_runtime && response.model_rounds == 0;
     let look = format!(
         "see how it stands: holon status --agent {id}{home}; wait for the answer: holon tail --follow --agent {id}{home}"
     );
     let next = if is_temporary(response) {
         "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
+    } else if needs_act && host.goes_on {
+        format!("do what is named above, then it goes on by itself; {look}")
+    } else if needs_act {
+        format!("do what is named above while a host runs (holon daemon start{home}); {look}")
     } else if for_operator && host.goes_on {
         format!("answer it with: holon prompt --agent {id}{home} \"...\"")
     } else if for_operator {
@@ -178,6 +186,7 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
         format!("it goes on while a host runs (holon daemon start{home}); {look}")
     };
     let happened = match waiting_words(reason) {
+        Some(_) if needs_act => "run is waiting until you act".to_owned(),
         Some(words) => format!("run is waiting {words} ({reason})"),
         None => format!("run is waiting: {reason}"),
     };

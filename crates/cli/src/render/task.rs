@@ -3,12 +3,17 @@
 use super::{LINE_BYTES, join_lines};
 use holon_client::Answer;
 use holon_client::view::{ListedTask, TaskView};
-use holon_domain::text;
+use holon_domain::{AgentId, text};
 
-/// Renders a list of tasks, one line each.
-pub(crate) fn tasks(tasks: &[Answer<ListedTask>]) -> String {
+/// Renders a list of tasks, one line each. `all` is true if those that are over were asked for too.
+pub(crate) fn tasks(tasks: &[Answer<ListedTask>], all: bool, agent_id: &AgentId) -> String {
     if tasks.is_empty() {
-        return "no such tasks".to_owned();
+        return match all {
+            true => format!("agent {agent_id} has no tasks"),
+            false => {
+                format!("no task of {agent_id} is running; see those that are over with --all")
+            }
+        };
     }
     let line = |task: &Answer<ListedTask>| {
         let summary = task.summary.as_deref().unwrap_or(&task.kind);
@@ -18,8 +23,9 @@ pub(crate) fn tasks(tasks: &[Answer<ListedTask>]) -> String {
     join_lines(tasks.iter().map(line))
 }
 
-/// Renders one task with its command.
-pub(crate) fn task(task: &TaskView) -> String {
+/// Renders one task of an agent with its command.
+pub(crate) fn task(task: &TaskView, agent_id: &AgentId) -> String {
+    let id = &task.task_id;
     let is_over = is_over(&task.status);
     let times = if is_over {
         format!("from {} to {}", task.created_at, task.updated_at)
@@ -31,7 +37,9 @@ pub(crate) fn task(task: &TaskView) -> String {
         lines.push(format!("command: {}", command.cmd));
         lines.push(format!("in: {}", command.workdir));
         if command.accepts_input && !is_over {
-            lines.push("takes input: holon task input".to_owned());
+            lines.push(format!(
+                "takes input: holon task input {id} \"...\" --agent {agent_id}"
+            ));
         }
         match (&command.result_summary, command.exit_status) {
             (Some(summary), _) => lines.push(summary.clone()),
@@ -39,7 +47,7 @@ pub(crate) fn task(task: &TaskView) -> String {
             (None, None) => {}
         }
         if is_over {
-            lines.push(format!("output: holon task output {}", task.task_id));
+            lines.push(format!("output: holon task output {id} --agent {agent_id}"));
         }
     } else {
         lines.extend(task.summary.clone());
@@ -77,15 +85,30 @@ mod tests {
 
     #[test]
     fn a_task_that_is_over_takes_no_input_and_shows_its_end() {
-        let running = task(&view("running"));
+        let scout = AgentId::parse("scout").expect("an id");
+        let running = task(&view("running"), &scout);
         assert!(
             running.contains("since: A") && running.contains("takes input"),
             "{running}"
         );
-        let over = task(&view("failed"));
+        let over = task(&view("failed"), &scout);
         assert!(!over.contains("takes input"), "{over}");
-        for words in ["from A to B", "exit status: 2", "holon task output task_1"] {
+        for words in [
+            "from A to B",
+            "exit status: 2",
+            "holon task output task_1 --agent scout",
+        ] {
             assert!(over.contains(words), "{over}");
         }
+    }
+
+    #[test]
+    fn an_empty_list_says_what_was_looked_for() {
+        let scout = AgentId::parse("scout").expect("an id");
+        assert_eq!(
+            tasks(&[], false, &scout),
+            "no task of scout is running; see those that are over with --all"
+        );
+        assert_eq!(tasks(&[], true, &scout), "agent scout has no tasks");
     }
 }

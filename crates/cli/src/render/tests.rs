@@ -2,7 +2,8 @@
 
 use super::status::{Circumstances, summary};
 use super::*;
-use holon_client::view::{Agent, Explanation, Prompt, WorkItem};
+use holon_client::view::{Agent, Explanation, Prompt, Run, WorkItem};
+use holon_config::Providers;
 use holon_domain::AgentId;
 use serde_json::json;
 
@@ -176,6 +177,57 @@ fn names_of_the_runtime_are_spelled_out_in_an_explanation_and_unknown_ones_stay(
     assert!(!told.contains(": backs_off"), "{told}");
     assert!(!told.contains("local_continuation"), "{told}");
     assert!(told.contains("because my_backs_off"), "{told}");
+}
+
+#[test]
+fn a_run_that_a_budget_holds_names_no_answer_as_its_next_step() {
+    let held = |source: &str, rounds: u64| -> Answer<Run> {
+        answer(json!({
+            "agent_id": "rich", "message_id": "msg_1", "final_status": "waiting",
+            "waiting_reason": "awaiting_operator_input", "final_text_source": source, "model_rounds": rounds,
+            "final_text": "not answered yet: raise it: holon budget set --agent rich --tokens N",
+        }))
+    };
+    let status = |run: &Run, goes_on: bool| {
+        let host = run::RunHost {
+            goes_on,
+            home: String::new(),
+        };
+        run::status(run, &Providers::default(), &host).expect("a status")
+    };
+    let look = "see how it stands: holon status --agent rich; wait for the answer: holon tail --follow --agent rich";
+    assert_eq!(
+        status(&held("runtime", 0), true),
+        format!(
+            "run is waiting until you act\nnext: do what is named above, then it goes on by itself; {look}"
+        )
+    );
+    assert_eq!(
+        status(&held("runtime", 0), false),
+        format!(
+            "run is waiting until you act\nnext: do what is named above while a host runs (holon daemon start); {look}"
+        )
+    );
+    for asked in [held("model", 1), held("runtime", 1)] {
+        let told = status(&asked, true);
+        assert!(told.contains("answer it with: holon prompt"), "{told}");
+    }
+}
+
+#[test]
+fn a_suspended_agent_does_not_wait_for_an_answer() {
+    let explained: Answer<Explanation> = answer(json!({
+        "agent_id": "rich", "status": "asleep",
+        "scheduling_posture": { "posture": "active_turn", "reason": "suspended because a budget is reached" },
+        "closure": {
+            "outcome": "waiting", "waiting_reason": "awaiting_operator_input",
+            "evidence": ["suspended until an operator acts"],
+        },
+        "woken_by": [], "pending": 0,
+    }));
+    let told = explain::explanation(&explained);
+    let stands = "\nstands     waiting (suspended until an operator acts)\n";
+    assert!(told.contains(stands), "{told}");
 }
 
 #[test]

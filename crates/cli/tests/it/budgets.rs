@@ -87,6 +87,15 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
     assert!(spent <= 5_000, "{shown}");
     assert_eq!(shown["budgets"][0]["reserved_tokens"], 0, "{shown}");
 
+    let explained = world.run(&["explain"]);
+    for part in ["not a message", "holon budget set --agent main --tokens"] {
+        assert!(explained.answer().contains(part), "{part}: {explained:?}");
+    }
+    assert!(
+        !explained.answer().contains("for your answer"),
+        "{explained:?}"
+    );
+
     // Another word neither passes the limit nor tells of it again.
     let again = world.run(&["prompt", "and now?", "--json"]).json();
     assert_eq!(again["ok"], true);

@@ -73,6 +73,33 @@ fn stat(pid: u64) -> Vec<String> {
 }
 
 #[test]
+fn a_host_without_a_model_says_so_and_its_agents_need_one() {
+    let daemon = DaemonWorld::new();
+    let model = hello(&daemon.0);
+    let said = |args: &[&str]| {
+        let ran = daemon.0.run(args);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        ran.stderr
+    };
+    let started = said(&["daemon", "start", "--port", "0", "--model", &model]);
+    assert!(!started.contains("no default model"), "{started}");
+    // The options of a start do not last.
+    let restarted = said(&["daemon", "restart", "--port", "0"]);
+    assert!(restarted.contains("no default model"), "{restarted}");
+    assert!(restarted.contains("holon init"), "{restarted}");
+    let status = daemon.0.run(&["status"]);
+    assert!(
+        status.answer().contains("\nneeds you  a model: holon init"),
+        "{status:?}"
+    );
+    let misspelt = daemon.0.run(&["status", "--agent", "mian"]);
+    assert!(
+        misspelt.stderr.contains("next: did you mean main?"),
+        "{misspelt:?}"
+    );
+}
+
+#[test]
 fn a_host_is_started_once_found_again_from_anywhere_and_stopped() {
     let daemon = DaemonWorld::new();
     let model = hello(&daemon.0);

@@ -105,6 +105,6 @@ fn a_demo_without_git_says_what_is_missing() {
     let said = String::from_utf8(ran.stderr).unwrap();
     assert_eq!(
         said,
-        "error: the demo needs git, and it was not found\nnext: install git and try again\n"
+        "error: the demo needs git, and it was not found\nnext: install git and try again\ncode: demo_failed (holon explain-error demo_failed)\n"
     );
 }

@@ -49,6 +49,26 @@ fn a_terminal_shows_the_text_while_it_arrives_and_never_twice() {
 }
 
 #[test]
+fn an_interrupted_run_says_that_its_agent_goes_on_and_how_to_follow_or_end_it() {
+    let (world, provider) = world_with(Protocol::Chat, [held()]);
+    let served = world.serve(&[]);
+    let mut terminal = Terminal::start(&world, &["run", "count", "--agent", "main"]);
+    terminal.wait_for("One two ");
+    terminal.interrupt();
+    let seen = terminal.finish();
+    for words in [
+        "agent main goes on with it",
+        "holon tail --follow --agent main",
+        "holon agent abort main",
+    ] {
+        assert!(seen.contains(words), "{words}: {seen}");
+    }
+    provider.gate("middle").open();
+    assert_eq!(follow(&world, "main", 1)[0]["text"], "One two three four.");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_terminal_that_follows_shows_the_answer_while_it_arrives_and_then_the_brief() {
     let (world, provider) = world_with(Protocol::Chat, [held()]);
     let served = world.serve(&[]);

@@ -238,6 +238,30 @@ fn wide_characters_fit_into_the_terminal() {
 }
 
 #[test]
+fn views_break_between_words_on_a_common_terminal() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    assert_eq!(world.run(&["run", "hi", "--agent", "main"]).code, Some(0));
+    for args in [
+        &["status"] as &[&str],
+        &["explain"],
+        &["events"],
+        &["debug", "latency"],
+    ] {
+        let shown = Terminal::start_sized(&world, args, 80).finish();
+        for line in shown.lines() {
+            let is_one_word = !line.trim().contains(' ');
+            assert!(
+                text_width(line) <= 80 || is_one_word,
+                "{args:?}: {}: {line}",
+                text_width(line)
+            );
+        }
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn followers_of_an_agent_that_is_deleted_say_so_and_its_positions_are_not_continued() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);

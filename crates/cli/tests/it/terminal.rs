@@ -2,6 +2,7 @@
 
 use crate::support::world;
 use holon_testkit::World;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
@@ -95,6 +96,12 @@ impl Terminal {
         while !String::from_utf8_lossy(&self.seen).contains(words) {
             assert!(self.read(), "{words:?} was not shown: {:?}", self.seen);
         }
+    }
+
+    /// Interrupts the program, as Ctrl+C does.
+    pub(crate) fn interrupt(&self) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.unwrap(), Signal::INT).unwrap();
     }
 
     /// Ends the program, which does not end by itself, and returns everything that the terminal received.

@@ -27,7 +27,7 @@ pub enum TokenError {
     )]
     Malformed { path: PathBuf },
     /// The file that an operator named is not there.
-    #[error("there is no token file {path}; make one, for example with: (umask 077; openssl rand -hex 32 > {path})", path = path.display())]
+    #[error("there is no token file {path}", path = path.display())]
     GivenMissing { path: PathBuf },
     /// Others can read the file that an operator named, so it holds no secret.
     #[error(
@@ -40,7 +40,7 @@ pub enum TokenError {
     GivenForeign { path: PathBuf },
     /// The content of the file that an operator named is no token.
     #[error(
-        "the token file {path} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",
+        "the token file {path} does not hold a token of {min} to {max} letters, digits, '-' or '_'",
         path = path.display(),
         min = crate::Token::MIN_LEN,
         max = crate::Token::MAX_LEN
@@ -56,7 +56,7 @@ pub enum TokenError {
     },
     /// A token that was given is no token.
     #[error(
-        "{place} does not hold a token of {min} to {max} letters, digits, '-' or '_'; make one, for example with: openssl rand -hex 32",
+        "{place} does not hold a token of {min} to {max} letters, digits, '-' or '_'",
         min = crate::Token::MIN_LEN,
         max = crate::Token::MAX_LEN
     )]

@@ -4,6 +4,7 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
+use holon_core::explain::{ExplainedRows, explain};
 use holon_domain::brief::ActionCode;
 use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms};
 use holon_domain::event::{Event, SuspensionEnd};
@@ -133,6 +134,19 @@ fn a_small_budget_is_measured_before_anything_is_sent_and_the_turn_is_suspended(
         asks.next_step
     );
     assert_eq!((spent(&world), world.due.len()), (0, 0));
+}
+
+#[test]
+fn an_explanation_says_that_only_a_change_of_the_budget_ends_the_suspension() {
+    let mut world = prompted(5_000);
+    measure(&mut world, 6_000, 32_000);
+    let told = explain(&world.agent, &world.queue(), ExplainedRows::default());
+    let [woken_by] = told.woken_by.as_slice() else {
+        panic!("one cause: {:?}", told.woken_by);
+    };
+    for part in ["not a message", "5000 tokens", "holon budget set --agent"] {
+        assert!(woken_by.contains(part), "{part}: {woken_by}");
+    }
 }
 
 #[test]

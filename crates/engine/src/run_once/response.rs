@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 /// The answer to the caller of a run.
 pub(super) enum RunAnswer {
     Finished(Box<FinishedRun>),
-    /// The message stays in the queue.
+    /// The message is kept and answered later.
     Waiting(Box<WaitingRun>),
 }
 
@@ -36,17 +36,20 @@ impl RunAnswer {
     }
 }
 
-/// A run whose message stays in the queue: behind a turn that waits for a provider, or until its agent is started.
+/// A run without an answer yet: its own turn waits, or its message stays in the queue behind a turn that waits or until its
+/// agent is started.
 pub(super) struct WaitingRun {
     admitted: AdmittedMessage,
     agent: AgentRecord,
     waiting_reason: WaitingReason,
     /// Reason in words, with the time at which the wait ends if it is known.
     reason: String,
+    /// True if a turn has taken the message up, so that it is not in the queue any more.
+    in_turn: bool,
 }
 
 impl WaitingRun {
-    /// Builds the value if the message waits behind a turn that waits for a provider.
+    /// Builds the value if the turn of the message, or the turn before it, waits for a provider or for the operator.
     pub(super) fn of(
         admitted: &AdmittedMessage,
         agent: AgentRecord,
@@ -74,6 +77,7 @@ impl WaitingRun {
             agent,
             waiting_reason: waits_for.unwrap_or(WaitingReason::AwaitingExternalChange),
             reason: format!("{}{until}", posture.reason),
+            in_turn: is_own,
         }))
     }
 
@@ -86,6 +90,7 @@ impl WaitingRun {
             agent,
             waiting_reason: WaitingReason::AwaitingOperatorInput,
             reason,
+            in_turn: false,
         })
     }
 
@@ -95,15 +100,19 @@ impl WaitingRun {
     }
 
     fn respond(self) -> RunOnceResponse {
+        let kept = match self.in_turn {
+            true => "its turn is kept",
+            false => "kept in the queue",
+        };
         let end = RunReport {
             status: RunStatus::Waiting,
             waiting_reason: Some(self.waiting_reason),
-            text: format!("not answered yet, and kept in the queue: {}", self.reason),
+            text: format!("not answered yet, and {kept}: {}", self.reason),
             source: TextSource::Runtime,
             note: None,
             usage: SpendingView::from(Spending::default()),
             tasks: Vec::new(),
-            // The message is still in the queue, so the run itself tells how it stands.
+            // The message is still to be answered, so the run itself tells how it stands.
             open_items: Vec::new(),
         };
         response(&self.admitted, &self.agent, end, Tally::default())

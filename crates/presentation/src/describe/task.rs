@@ -12,7 +12,7 @@ use holon_domain::task::{TaskKind, TaskStatus};
 pub(super) fn describe(event: &Event) -> Option<Description> {
     Some(match event {
         Event::TaskCreated(e) => created(e),
-        Event::TaskStatusUpdated(e) => updated(e),
+        Event::TaskStatusUpdated(e) => updated(e, None),
         Event::TaskResultReceived(e) => result_received(e),
         Event::TaskChildSpawned(e) => child_spawned(e),
         Event::SupervisedChildTaskMonitorReattached(e) => {
@@ -79,7 +79,8 @@ fn child_spawned(e: &TaskChildSpawned) -> Description {
     }
 }
 
-fn updated(e: &TaskStatusUpdated) -> Description {
+/// Describes a change of a task. `name` is what the task was made for, such as its command; absent if it is not known.
+pub(crate) fn updated(e: &TaskStatusUpdated, name: Option<&str>) -> Description {
     let kind = kind_words(e.kind);
     let title = format!("{kind} {}", words(e.status));
     let changed = match e.status {
@@ -89,9 +90,10 @@ fn updated(e: &TaskStatusUpdated) -> Description {
             Description::step(title)
         }
     };
+    let name = name.map_or_else(String::new, |name| format!("{name}: "));
     let changed = changed
         .body(&e.reason)
-        .line(format!("{} ({})", e.reason, e.task_id))
+        .line(format!("{name}{} ({})", e.reason, e.task_id))
         .with("before", words(e.previous))
         .with_some("exit status", e.exit_status.as_ref());
     about(changed, &e.task_id)

@@ -245,16 +245,22 @@ fn the_latest_state_of_a_task_replaces_the_one_before() {
     ];
     assert_eq!(
         summaries(&reduce(VERBOSE, &records(events.clone()))),
-        ["Background command failed: exit 2 (task_1)"]
+        ["Background command failed: make all: exit 2 (task_1)"]
     );
+    let later: Vec<Event> = events.iter().skip(2).cloned().collect();
     let outside = events.into_iter().skip(1);
     assert_eq!(
         summaries(&reduce(VERBOSE, &records(outside))),
         [
             "Background command started: make all",
-            "Background command failed: exit 2 (task_1)"
+            "Background command failed: make all: exit 2 (task_1)"
         ],
         "outside of a turn no row waits for another event"
+    );
+    assert_eq!(
+        summaries(&reduce(VERBOSE, &records(later))),
+        ["Background command failed: exit 2 (task_1)"],
+        "the task was made before the first event that is read"
     );
 }
 
