@@ -81,6 +81,7 @@ fn console() -> Result<Model, Box<dyn Error>> {
         rows: ROWS,
         history: Vec::new(),
         token_advice: None,
+        key: "bench".to_owned(),
     });
     start(&mut model);
     Ok(model)
