@@ -20,6 +20,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         (Purpose::Switch(agent), Ok(Reply::Status(status))) => {
             let commands = switch_agent(model, agent);
             model.status = Some(status);
+            model.notice = None;
             commands
         }
         (Purpose::Page, Err(problem)) => {

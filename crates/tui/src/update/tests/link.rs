@@ -110,6 +110,11 @@ fn the_last_of_two_switches_holds() {
     assert_eq!(model.agent, agent());
     reply(&mut model, &second, &Q::Status, status("idle", "rests"));
     assert_eq!(model.agent.as_str(), "two");
+    let asked = enter(&mut model, "/agent switch main");
+    enter(&mut model, "hello");
+    assert!(screen(&model).contains("about to show main"));
+    reply(&mut model, &asked, &Q::Status, status("idle", "rests"));
+    assert!(!screen(&model).contains("about to show main"));
 }
 
 #[test]
