@@ -40,7 +40,7 @@ fn each_situation_has_its_next_step() {
             &[][..],
             "",
             false,
-            "give it a model in one of three ways: log in with `codex login`; set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY; or start a local server such as Ollama. Then run: holon init",
+            "give it a model in one of three ways: log in with `codex login`; set a key such as OPENAI_API_KEY or ANTHROPIC_API_KEY; or start a local server such as Ollama. Then run: holon init. Without any of these, holon demo shows the runtime with a scripted model",
         ),
         (
             &[key][..],
