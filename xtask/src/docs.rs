@@ -39,17 +39,19 @@ pub(crate) fn pages(repo: &Repo) -> Result<Vec<Generated>, Failure> {
         .filter(is_domain)
         .map(|source| source.text)
         .collect();
-    let limit_source = repo.read("crates/domain/src/limits.rs")?;
-    let retention_source = repo.read("crates/domain/src/limits/retention.rs")?;
-    let web_source = repo.read("crates/domain/src/limits/web.rs")?;
+    let is_limits = |path: &str| {
+        path == "crates/domain/src/limits.rs" || path.starts_with("crates/domain/src/limits/")
+    };
+    let mut limit_files: Vec<_> = repo.texts()?;
+    limit_files.retain(|source| is_limits(&source.path));
+    limit_files.sort_by(|one, other| one.path.cmp(&other.path));
     // The crate of patches needs nothing of ours, so its bounds stand there.
     let patch_source = repo.read("crates/patch/src/lib.rs")?;
-    let limit_sources = [
-        ("", limit_source.as_str()),
-        ("", &retention_source),
-        ("", &web_source),
-        ("patch::", &patch_source),
-    ];
+    let mut limit_sources: Vec<(&str, &str)> = limit_files
+        .iter()
+        .map(|source| ("", source.text.as_str()))
+        .collect();
+    limit_sources.push(("patch::", &patch_source));
     Ok(vec![
         page("events", &events::render(&domain_source)?),
         page("limits", &limits::render(&limit_sources)?),
