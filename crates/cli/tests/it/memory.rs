@@ -147,7 +147,11 @@ fn a_record_of_a_workspace_is_found_there_and_elsewhere_only_on_request() {
     assert_eq!(search(&world, &["heron"]).len(), 1);
     assert_eq!(search(&world, &["ferret"]), []);
     let anywhere = search(&world, &["ferret", "--all-workspaces"]);
-    assert_eq!(anywhere.len(), 1, "{anywhere:?}");
+    let kinds: Vec<&str> = anywhere
+        .iter()
+        .filter_map(|(source_ref, _)| Some(source_ref.split_once(':')?.0))
+        .collect();
+    assert_eq!(kinds, ["brief", "episode"], "{anywhere:?}");
     // An exact read is of this agent's memory as a whole: the reference came from a search.
     let read = ask(&world, &["memory", "get", &anywhere[0].0]);
     assert_eq!(read["scope_kind"], "workspace", "{read}");
