@@ -5,6 +5,7 @@ use crate::house::{House, agent, briefs, interject, prompt, status, until, until
 use crate::runs::{request, run};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
+use holon_domain::budget::{Budget, BudgetKey, BudgetPeriod, BudgetScope};
 use holon_domain::closure::WaitingReason;
 use holon_domain::limits;
 use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
@@ -115,6 +116,41 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
     until(&host, "main", |status| status.agent.turn_index == 2).await;
     let told = briefs(&host, "main", 2).await;
     assert!(told.iter().any(|brief| brief.text == "four"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_run_whose_own_turn_a_budget_holds_names_the_budget_and_no_queue() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let budget = Budget {
+        key: BudgetKey {
+            scope: BudgetScope::Agent(agent("main")),
+            period: BudgetPeriod::Total,
+        },
+        limit_tokens: Some(1),
+        limit_micro_usd: None,
+        set_at: house.clock.now(),
+    };
+    host.control().set_budget(budget).await.expect("is set");
+    let named = RunRequest {
+        agent_id: Some(agent("main")),
+        ..request("hello")
+    };
+    let outcome = run(&host, named, async {
+        until_event(&host, "main", "turn_suspended").await;
+        house
+            .clock
+            .slept_towards(limits::ATTENDED_PATIENCE_MS)
+            .await;
+        house.clock.advance(limits::ATTENDED_PATIENCE_MS);
+    });
+    let response = Box::pin(outcome).await.expect("an answer");
+    assert_eq!(response.final_status, RunStatus::Waiting);
+    let text = response.final_text;
+    for part in ["its turn is kept", "holon budget set --agent main --tokens"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(!text.contains("queue"), "{text}");
 }
 
 #[tokio::test]
