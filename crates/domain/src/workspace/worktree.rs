@@ -128,6 +128,25 @@ pub enum KeepReason {
     },
 }
 
+impl KeepReason {
+    /// Returns true if the reason is a use that ends by itself: a look a moment later may not find it any more.
+    #[must_use]
+    pub const fn is_passing(&self) -> bool {
+        match self {
+            Self::ActiveFor { .. } | Self::UsedByTask { .. } | Self::UsedByProcess { .. } => true,
+            Self::TrackedChanges { .. }
+            | Self::UntrackedFiles { .. }
+            | Self::IgnoredFiles { .. }
+            | Self::OwnCommits { .. }
+            | Self::Locked
+            | Self::Submodules
+            | Self::OperationUnderWay { .. }
+            | Self::Mismatch { .. }
+            | Self::Unknown { .. } => false,
+        }
+    }
+}
+
 impl fmt::Display for KeepReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -16,9 +16,14 @@ use holon_domain::consequence::Consequence;
 use holon_domain::delegation::{SpawnAgent, WorktreeEnd};
 use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
-use holon_domain::workspace::{CleanVerdict, SelectedWorkspace, WorktreeUser};
+use holon_domain::workspace::{CleanVerdict, KeepReason, SelectedWorkspace, WorktreeUser};
 use holon_store::Store;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// Attempts to remove a worktree that something still uses, and the pause between two.
+const CLEANUPS: u32 = 5;
+const BETWEEN_CLEANUPS: Duration = Duration::from_secs(1);
 
 impl Shell {
     /// Makes the files of the agent that a call asks for.
@@ -35,10 +40,19 @@ impl Shell {
         }
     }
 
-    /// Removes the worktree of an ended child, unless it holds work.
+    /// Removes the worktree of an ended child, unless it holds work. A process of the child that is still ending is given
+    /// time.
     pub(super) async fn clean_worktree(&self, path: &str, stamp: Stamp) -> Option<Input> {
         let users = StoredUsers(Arc::clone(&self.store));
-        let cleaned = self.ports.workspace.clean_one(&users, path).await;
+        let clock = &self.ports.clock;
+        let mut cleaned = self.ports.workspace.clean_one(&users, path).await;
+        for _ in 1..CLEANUPS {
+            if !is_in_use(&cleaned) {
+                break;
+            }
+            clock.sleep_until(clock.elapsed() + BETWEEN_CLEANUPS).await;
+            cleaned = self.ports.workspace.clean_one(&users, path).await;
+        }
         let end = match cleaned {
             Ok(CleanVerdict::Removed { .. } | CleanVerdict::Removable) => WorktreeEnd::Removed,
             Ok(CleanVerdict::Kept { reasons }) => WorktreeEnd::Kept {
@@ -82,6 +96,14 @@ impl Shell {
             Ok(_) => Err(no_worktree("your workspace is no git repository")),
             Err(failure) => Err(no_worktree(&failure.message)),
         }
+    }
+}
+
+/// Returns true if a worktree is kept only because something still uses it.
+fn is_in_use(cleaned: &Result<CleanVerdict, String>) -> bool {
+    match cleaned {
+        Ok(CleanVerdict::Kept { reasons }) => reasons.iter().all(KeepReason::is_passing),
+        Ok(CleanVerdict::Removed { .. } | CleanVerdict::Removable) | Err(_) => false,
     }
 }
 

@@ -13,6 +13,7 @@ use holon_engine::Host;
 use holon_testkit::ports::{PendingCall, calls, says};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
 
 type Asked = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
@@ -517,6 +518,8 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
     assert_eq!(child.worktree_session.as_ref(), Some(&own));
     let main = house.record(&agent("main")).await.expect("a parent");
     assert_ne!(main.workspace.execution_root, own.worktree_path);
+    // Its last process is still ending when the worktree is looked at.
+    house.workspaces.uses_left.store(2, Ordering::SeqCst);
     working.answer(says("nothing to change"));
     let asked = asks.parent().await;
     loop {
@@ -524,6 +527,7 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
         if child.worktree_end.is_some() {
             break;
         }
+        house.clock.advance(1_000);
     }
     let cleaned = std::slice::from_ref(&own.worktree_path);
     assert_eq!(house.workspaces.cleaned(), cleaned);

@@ -3,11 +3,13 @@
 use async_trait::async_trait;
 use holon_domain::WorkspaceId;
 use holon_domain::workspace::{
-    AGENT_HOME, AttachedWorkspace, CleanVerdict, DetectedKind, ProjectionKind, RootOwnership,
-    SelectedWorkspace, UseMode, WorkspaceEntry, WorkspaceErrorKind, WorkspaceFailure,
-    WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeSession, WorktreeUser,
+    AGENT_HOME, AttachedWorkspace, CleanVerdict, DetectedKind, KeepReason, ProjectionKind,
+    RootOwnership, SelectedWorkspace, UseMode, WorkspaceEntry, WorkspaceErrorKind,
+    WorkspaceFailure, WorkspaceOrder, WorkspaceSelector, WorktreeReport, WorktreeSession,
+    WorktreeUser,
 };
 use holon_engine::ports::{WorkspaceHost, WorktreeUsers};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Workspaces of which every absolute path is one, each a repository of its own.
@@ -18,6 +20,8 @@ pub struct ScriptedWorkspaces {
     users: Mutex<Vec<WorktreeUser>>,
     /// Worktrees of ended children that were removed.
     cleaned: Mutex<Vec<String>>,
+    /// Looks that still find a process inside of a worktree.
+    pub uses_left: AtomicU32,
 }
 
 impl ScriptedWorkspaces {
@@ -157,6 +161,15 @@ impl WorkspaceHost for ScriptedWorkspaces {
     }
 
     async fn clean_one(&self, _: &dyn WorktreeUsers, path: &str) -> Result<CleanVerdict, String> {
+        let used = self
+            .uses_left
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| {
+                left.checked_sub(1)
+            });
+        if used.is_ok() {
+            let reasons = vec![KeepReason::UsedByProcess { pid: 1 }];
+            return Ok(CleanVerdict::Kept { reasons });
+        }
         let mut cleaned = self.cleaned.lock().unwrap_or_else(PoisonError::into_inner);
         cleaned.push(path.to_owned());
         Ok(CleanVerdict::Removed { rescue_ref: None })

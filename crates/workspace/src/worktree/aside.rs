@@ -5,7 +5,7 @@
 
 use super::ManagedWorktrees;
 use super::create::admin_dir;
-use super::look::{find_changes, find_own_refs, look_at_admin, process_that_stays};
+use super::look::{find_changes, find_own_refs, look_at_admin, process_inside};
 use super::unfinished::Compare;
 use crate::git::{GitError, at};
 use crate::home::put_in_place;
@@ -56,7 +56,7 @@ impl ManagedWorktrees {
         aside: &Path,
         compare: Compare,
     ) -> Result<Vec<KeepReason>, GitError> {
-        let user = process_that_stays(aside).or_else(|| process_with_file(aside));
+        let user = process_inside(aside).or_else(|| process_with_file(aside));
         let mut reasons: Vec<KeepReason> = user
             .map(|pid| KeepReason::UsedByProcess { pid })
             .into_iter()

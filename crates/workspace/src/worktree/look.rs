@@ -11,7 +11,6 @@ use holon_domain::workspace::{
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
 /// Files of git that say that an operation is under way, or that hold refs of this worktree alone.
 const UNDER_WAY: [&str; 9] = [
@@ -258,7 +257,7 @@ fn users_inside(record: &WorktreeRecord, users: &[WorktreeUser]) -> Vec<KeepReas
             task_id: task.task_id.clone(),
         }));
     }
-    inside.extend(process_that_stays(path).map(|pid| KeepReason::UsedByProcess { pid }));
+    inside.extend(process_inside(path).map(|pid| KeepReason::UsedByProcess { pid }));
     inside
 }
 
@@ -276,26 +275,8 @@ fn runs_inside(task: &WorktreeTask, path: &Path) -> bool {
     workdir.starts_with(path) || resolved.is_ok_and(|resolved| resolved.starts_with(path))
 }
 
-/// Looks for a process inside this many times, with a pause in between.
-const LOOKS: u32 = 8;
-const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
-
-/// Finds a process that works in a directory and stays there. One that is about to end, such as a stopped command or a
-/// look of git, is no reason to keep a worktree for ever.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "another process ends on its own time, which no clock of the runtime moves"
-)]
-pub(super) fn process_that_stays(path: &Path) -> Option<u32> {
-    for _ in 1..LOOKS {
-        process_inside(path)?;
-        std::thread::sleep(BETWEEN_LOOKS);
-    }
-    process_inside(path)
-}
-
 /// Finds a process of this user that works in a directory. Systems without `/proc` report none.
-fn process_inside(path: &Path) -> Option<u32> {
+pub(super) fn process_inside(path: &Path) -> Option<u32> {
     let entries = fs::read_dir("/proc").ok()?;
     entries.flatten().find_map(|entry| {
         let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
