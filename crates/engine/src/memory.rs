@@ -22,10 +22,10 @@ use holon_domain::memory::{
 use holon_domain::{AgentId, WorkspaceId};
 use holon_store::{IndexFault, IndexPosition, MemoryIndex, MemoryReads};
 use homeless::HomelessIndexes;
-use index_use::{IndexUse, Used};
+use index_use::{IndexAnswer, IndexUse};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
-use unfinished::Unfinished;
+use unfinished::UnfinishedIndexes;
 
 /// The agent whose memory is meant, and the workspace it works in.
 #[derive(Debug, Clone)]
@@ -65,7 +65,7 @@ pub(crate) struct Memory {
     /// One use of an agent's index at a time: a damaged one is replaced, which no other use may see.
     locks: Arc<Mutex<HashMap<AgentId, Weak<tokio::sync::Mutex<()>>>>>,
     homeless: Arc<HomelessIndexes>,
-    unfinished: Arc<Unfinished>,
+    unfinished: Arc<UnfinishedIndexes>,
 }
 
 impl Memory {
@@ -163,7 +163,7 @@ impl Memory {
         &self,
         subject: &MemorySubject,
         work: impl Fn(&mut MemoryIndex) -> Result<T, IndexFault> + Clone + Send + 'static,
-    ) -> Result<Used<T>, MemoryFault> {
+    ) -> Result<IndexAnswer<T>, MemoryFault> {
         let mut use_of = self.enter(subject).await?;
         let used = match use_of.bring_up_and(subject, work.clone()).await {
             Err(IndexFault::Unsound { reason }) => {

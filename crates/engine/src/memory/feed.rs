@@ -43,7 +43,7 @@ struct FeedMark {
 
 /// The agents after the start that were not looked at yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Look {
+enum StartLook {
     Behind(Option<AgentId>),
     Done,
 }
@@ -85,7 +85,7 @@ struct Feeder {
     notices: Receiver<FeedNotice>,
     marks: HashMap<AgentId, FeedMark>,
     queue: FeedQueue,
-    look: Look,
+    look: StartLook,
 }
 
 impl Feeder {
@@ -97,7 +97,7 @@ impl Feeder {
             memory,
             marks: HashMap::new(),
             queue: FeedQueue::default(),
-            look: Look::Behind(None),
+            look: StartLook::Behind(None),
         }
     }
 
@@ -145,7 +145,7 @@ impl Feeder {
     /// Looks at the next agents after the start for an index that is missing or was left in the middle of a build.
     /// Returns false once every agent was looked at.
     async fn look_further(&mut self) -> bool {
-        let Look::Behind(after) = &self.look else {
+        let StartLook::Behind(after) = &self.look else {
             return false;
         };
         let found = self
@@ -157,8 +157,8 @@ impl Feeder {
             Vec::new()
         });
         self.look = match found.last() {
-            Some(last) => Look::Behind(Some(last.clone())),
-            None => Look::Done,
+            Some(last) => StartLook::Behind(Some(last.clone())),
+            None => StartLook::Done,
         };
         for agent_id in found {
             if self.is_unfinished(&agent_id).await {
@@ -166,7 +166,7 @@ impl Feeder {
             }
         }
         self.take_notices().await;
-        self.look != Look::Done
+        self.look != StartLook::Done
     }
 
     async fn is_unfinished(&self, agent_id: &AgentId) -> bool {

@@ -17,12 +17,12 @@ use std::time::Duration;
 
 /// A curated file that is there and not read.
 #[derive(Debug)]
-pub(super) struct LeftOut {
+pub(super) struct UnreadFile {
     pub(super) file: CuratedFile,
     pub(super) reason: String,
 }
 
-impl LeftOut {
+impl UnreadFile {
     pub(super) fn source_ref(&self) -> SourceRef {
         SourceRef::curated(self.file)
     }
@@ -30,11 +30,11 @@ impl LeftOut {
 
 /// The answer of a use, and how far the index had come.
 #[derive(Debug)]
-pub(super) struct Used<T> {
+pub(super) struct IndexAnswer<T> {
     pub(super) answer: T,
     pub(super) position: IndexPosition,
     pub(super) lag: MemoryLag,
-    pub(super) left_out: Vec<LeftOut>,
+    pub(super) left_out: Vec<UnreadFile>,
 }
 
 /// One use of an agent's index. No other use of it runs at the same time.
@@ -117,7 +117,7 @@ impl IndexUse {
         &mut self,
         subject: &MemorySubject,
         work: impl FnOnce(&mut MemoryIndex) -> Result<T, IndexFault> + Send + 'static,
-    ) -> Result<Used<T>, IndexFault> {
+    ) -> Result<IndexAnswer<T>, IndexFault> {
         let limit = Duration::from_millis(MEMORY_CATCH_UP_MS);
         let until = self.memory.clock.elapsed() + limit;
         while self.step().await? && self.memory.clock.elapsed() < until {}
@@ -131,7 +131,7 @@ impl IndexUse {
                 .await?,
             rebuilding: !matches!(position, IndexPosition::Following { .. }),
         };
-        Ok(Used {
+        Ok(IndexAnswer {
             answer,
             position,
             lag,
@@ -159,14 +159,14 @@ impl IndexUse {
 
     /// Compares the curated files and the profiles of workspaces with their documents. Returns the files that are not
     /// read.
-    async fn refresh(&mut self, subject: &MemorySubject) -> Result<Vec<LeftOut>, IndexFault> {
+    async fn refresh(&mut self, subject: &MemorySubject) -> Result<Vec<UnreadFile>, IndexFault> {
         let mut left_out = Vec::new();
         let mut changes = Vec::new();
         let files = self.memory.files.curated(&subject.agent_home).await;
         for (file, content) in files {
             if let CuratedContent::Unreadable { reason } = &content {
                 let reason = reason.clone();
-                left_out.push(LeftOut { file, reason });
+                left_out.push(UnreadFile { file, reason });
             }
             changes.push(curated_change(&subject.agent_id, file, content));
         }

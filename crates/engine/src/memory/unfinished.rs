@@ -7,12 +7,12 @@ use tokio::sync::Notify;
 
 /// Agents whose index has to go on. Every use of an index adds to them; the feed loop takes them.
 #[derive(Debug, Default)]
-pub(super) struct Unfinished {
+pub(super) struct UnfinishedIndexes {
     agents: Mutex<BTreeSet<AgentId>>,
     added: Notify,
 }
 
-impl Unfinished {
+impl UnfinishedIndexes {
     pub(super) fn add(&self, agent_id: AgentId) {
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         agents.insert(agent_id);

@@ -47,6 +47,16 @@ async fn exchange(house: &House, host: &Host, name: &str, turns: usize) {
     }
 }
 
+/// Orders the removal of everything that may go by age, or its preview, in one request.
+fn of_all(host: &Host, preview: bool) -> PruneOrder {
+    PruneOrder {
+        before: host.control().now(),
+        preview,
+        next: None,
+        steps: PRUNE_STEPS_PER_REQUEST,
+    }
+}
+
 async fn first_entry(host: &Host) -> TranscriptEntry {
     let query = SeqQuery {
         after_seq: Some(0),
@@ -136,12 +146,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     let house = House::new();
     let host = start(&house, HistoryTerms::default()).await;
     house.clock.advance(DAY_MS);
-    let order = |preview| PruneOrder {
-        before: host.control().now(),
-        preview,
-        next: None,
-        steps: PRUNE_STEPS_PER_REQUEST,
-    };
+    let order = |preview| of_all(&host, preview);
     let planned = host.control().prune(order(true)).await.expect("a preview");
     let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown());
     assert_eq!(planned.removed.turns, oldest_kept - 1);
@@ -197,12 +202,7 @@ async fn a_removal_that_the_store_refuses_is_an_error_for_its_operator() {
     let host = start(&house, HistoryTerms::default()).await;
     house.clock.advance(DAY_MS);
     house.alter("CREATE TRIGGER keep BEFORE DELETE ON log BEGIN SELECT RAISE(ABORT, 'kept'); END");
-    let order = PruneOrder {
-        before: host.control().now(),
-        preview: false,
-        next: None,
-        steps: PRUNE_STEPS_PER_REQUEST,
-    };
+    let order = of_all(&host, false);
     let refused = host.control().prune(order).await;
     assert!(refused.is_err(), "{refused:?}");
     assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
@@ -216,12 +216,7 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
     house.clock.advance(DAY_MS);
     house.damage("UPDATE agents SET record = 'x' WHERE agent_id = 'damaged'");
     for preview in [true, false] {
-        let order = PruneOrder {
-            before: host.control().now(),
-            preview,
-            next: None,
-            steps: PRUNE_STEPS_PER_REQUEST,
-        };
+        let order = of_all(&host, preview);
         let report = host.control().prune(order).await.expect("a report");
         assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
         let failed: Vec<&str> = report.failures.iter().map(|(id, _)| id.as_str()).collect();
@@ -238,12 +233,7 @@ async fn a_brief_that_cannot_be_read_keeps_nothing_of_its_agent() {
     house.clock.advance(DAY_MS);
     house.damage("UPDATE briefs SET row = 'x' WHERE seq = 3");
     for preview in [true, false] {
-        let order = PruneOrder {
-            before: host.control().now(),
-            preview,
-            next: None,
-            steps: PRUNE_STEPS_PER_REQUEST,
-        };
+        let order = of_all(&host, preview);
         let report = host.control().prune(order).await.expect("a report");
         assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
         let reason = "briefs 3: cannot be read, and was passed over".to_owned();
@@ -301,12 +291,7 @@ async fn a_repeated_run_whose_answer_was_removed_is_refused() {
             None => {
                 exchange(&house, &host, "main", 40).await;
                 house.clock.advance(1);
-                let order = PruneOrder {
-                    before: host.control().now(),
-                    preview: false,
-                    next: None,
-                    steps: PRUNE_STEPS_PER_REQUEST,
-                };
+                let order = of_all(&host, false);
                 let report = host.control().prune(order).await.expect("a report");
                 assert!(report.removed.messages > 0);
             }

@@ -1,6 +1,6 @@
 //! The feeder on a real store: builds that take many steps, indexes that were left unfinished, and missed notices.
 
-use super::{Feeder, Look};
+use super::{Feeder, StartLook};
 use crate::memory::MemorySubject;
 use crate::memory::tests::{Hasty, Shelf, agent, asked, memory_on, store_with};
 use holon_domain::agent::AgentRecord;
@@ -43,7 +43,7 @@ async fn a_build_that_takes_many_shares_of_time_is_finished_without_a_further_ch
     let agent = agent_in(home.path());
     let store = store_with(&agent, 3);
     let mut feeder = feeder(&store);
-    feeder.look = Look::Done;
+    feeder.look = StartLook::Done;
     feeder.find_changed().await;
     assert!(run(&mut feeder).await > 1, "the clock allows one step");
     assert!(!MemoryIndex::is_unfinished(home.path()));
