@@ -7,13 +7,12 @@ use holon_domain::provider::Transport;
 use holon_domain::tool::OfferedTool;
 use holon_domain::tool_set::ToolSet;
 use serde_json::{Map, Value};
-use std::fmt;
 use std::sync::Arc;
 
 /// Name of the member that holds the tools.
 const TOOLS: &str = "tools";
 
-/// A request body in any protocol. It displays as JSON.
+/// A request body in any protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Body {
     /// All members. Null stands in the place of rendered tools.
@@ -81,29 +80,36 @@ impl Body {
         }
     }
 
+    /// Encodes the body as a JSON document.
+    pub(crate) fn to_json(&self) -> Vec<u8> {
+        let mut json = vec![b'{'];
+        for (name, member) in self.members() {
+            if json.len() > 1 {
+                json.push(b',');
+            }
+            // The names are those of a protocol and need no escapes.
+            json.push(b'"');
+            json.extend_from_slice(name.as_bytes());
+            json.extend_from_slice(b"\":");
+            member.write(&mut json);
+        }
+        json.push(b'}');
+        json
+    }
+
     /// Returns the members to change them. Rendered tools do not change with theirs.
     pub(crate) const fn members_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.members
     }
 }
 
-impl fmt::Display for Body {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut separator = '{';
-        for (name, member) in self.members() {
-            // The names are those of a protocol and need no escapes.
-            write!(f, "{separator}\"{name}\":{member}")?;
-            separator = ',';
-        }
-        f.write_str(if separator == '{' { "{}" } else { "}" })
-    }
-}
-
-impl fmt::Display for Member<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Member<'_> {
+    /// Writes the member as JSON.
+    pub(crate) fn write(&self, json: &mut Vec<u8>) {
         match self {
-            Self::Value(value) => write!(f, "{value}"),
-            Self::Tools(text) => f.write_str(text),
+            // Neither a value nor a buffer can fail to be written.
+            Self::Value(value) => drop(serde_json::to_writer(json, value)),
+            Self::Tools(text) => json.extend_from_slice(text.as_bytes()),
         }
     }
 }
@@ -118,6 +124,10 @@ mod tests {
         value.as_object().expect("an object").clone()
     }
 
+    fn text(body: &Body) -> String {
+        String::from_utf8(body.to_json()).expect("JSON is UTF-8")
+    }
+
     #[test]
     fn a_body_is_written_as_the_same_document_with_its_tools_in_place() {
         let document = json!({"model": "m", "stream": true, "tools": [{"name": "ReadSensor"}], "top": "a\n\"b\""});
@@ -129,12 +139,10 @@ mod tests {
             Transport::OpenaiChatCompletions,
             |tool| json!({ "name": tool.name }),
         );
-        assert_eq!(body.to_string(), document.to_string());
-        assert_eq!(
-            Body::new(members(&document)).to_string(),
-            document.to_string()
-        );
-        assert_eq!(Body::new(Map::new()).to_string(), "{}");
+        assert_eq!(text(&body), document.to_string());
+        let plain = Body::new(members(&document));
+        assert_eq!(text(&plain), document.to_string());
+        assert_eq!(text(&Body::new(Map::new())), "{}");
     }
 
     #[test]
@@ -143,6 +151,6 @@ mod tests {
         let none = ToolSet::default();
         let body = Body::new(members(&empty));
         let body = body.with_tools(&none, Transport::OpenaiCodexResponses, |_| Value::Null);
-        assert_eq!(body.to_string(), empty.to_string());
+        assert_eq!(text(&body), empty.to_string());
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
 
 /// Reads a body as a server would.
 pub(super) fn sent(body: &Body) -> Value {
-    serde_json::from_str(&body.to_string()).expect("a body is JSON")
+    serde_json::from_slice(&body.to_json()).expect("a body is JSON")
 }
 
 pub(super) fn tool() -> OfferedTool {

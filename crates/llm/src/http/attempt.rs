@@ -186,7 +186,7 @@ impl<'a> Attempt<'a> {
         *request.headers_mut() = headers::build(self.exchange.context.provider, self.credential)
             .map_err(|_| invalid_credential(&self.exchange.context))?;
         if let Some(body) = body {
-            *request.body_mut() = Some(body.to_string().into());
+            *request.body_mut() = Some(body.to_json().into());
         }
         Ok(request)
     }

@@ -6,7 +6,7 @@
 
 use super::input::assistant;
 use crate::codec::dialogue::{Step, steps};
-use crate::codec::{Body, DecodedReply};
+use crate::codec::{Body, DecodedReply, Member};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock, StopReason};
@@ -110,8 +110,10 @@ fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
 fn surroundings(full: &Body) -> Hash {
     let mut hasher = Sha256::new();
     for (name, member) in full.members().filter(|(name, _)| *name != "input") {
-        add(&mut hasher, name);
-        add(&mut hasher, &member.to_string());
+        add(&mut hasher, name.as_bytes());
+        let mut json = Vec::new();
+        member.write(&mut json);
+        add(&mut hasher, &json);
     }
     hasher.finalize().into()
 }
@@ -119,13 +121,15 @@ fn surroundings(full: &Body) -> Hash {
 fn hash<'a>(items: impl IntoIterator<Item = &'a Value>) -> Hash {
     let mut hasher = Sha256::new();
     for item in items {
-        add(&mut hasher, &item.to_string());
+        let mut json = Vec::new();
+        Member::Value(item).write(&mut json);
+        add(&mut hasher, &json);
     }
     hasher.finalize().into()
 }
 
-/// Adds a text and a terminator to a hash.
-fn add(hasher: &mut Sha256, text: &str) {
-    hasher.update((text.len() as u64).to_le_bytes());
-    hasher.update(text.as_bytes());
+/// Adds bytes and their number to a hash.
+fn add(hasher: &mut Sha256, bytes: &[u8]) {
+    hasher.update((bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
 }
