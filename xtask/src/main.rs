@@ -22,7 +22,7 @@ use std::process::ExitCode;
 
 /// The help text, printed on request and after an unknown command.
 const USAGE: &str = "\
-cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, guide, simulation, storm
+cargo xtask test    everything CI runs: format, tidy, clippy, tests, doctests, rustdoc, built pages, guide, simulation, storm, load
 cargo xtask tidy    the rules no compiler checks: crate graph, file heads and sizes, words, paths, docs
 cargo xtask bench   what the runtime costs, as JSON; name rows to measure only those
 cargo xtask storm   --kills N [--seed S] [--steady]: kill the real program at random moments, with a flaky provider

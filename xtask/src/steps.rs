@@ -11,6 +11,8 @@ const SEEDS: &str = "80";
 const FIRST_SEED: &str = "640";
 /// Kills of the storm on every run; its seed is another each time, and printed.
 const KILLS: &str = "15";
+/// Seconds of load on every run, while the host is killed every few of them.
+const LOAD_SECONDS: &str = "15";
 
 /// The outcome of one step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +45,7 @@ pub(crate) fn run_all(repo: &Repo) -> Result<ExitCode, Failure> {
         timed("guide", || check_guide(repo)),
         timed("simulation", || simulation(repo)),
         timed("storm", || run_storm(repo, &["--kills", KILLS])),
+        timed("load", || run_storm(repo, &["--load", LOAD_SECONDS])),
     ];
     println!("\n{:<14} {:<8} seconds", "step", "outcome");
     for step in &done {
