@@ -1,8 +1,11 @@
 //! Schema versions: an ordered list of scripts, each applied once.
 //!
-//! The scripts that a database lacks run in one transaction: an upgrade is made as a whole or not at all, and a new
-//! database costs one commit. A script runs at start-up and contains constant-time DDL only; work on every row is a resumable job instead. A
-//! released script is never edited: the next version is another script.
+//! The scripts that a database lacks run in one transaction: an upgrade is made as a whole or not at all. A script runs
+//! at start-up and contains constant-time DDL only; work on every row is a resumable job instead. A released script is
+//! never edited: the next version is another script.
+//!
+//! A new database gets the result of all scripts at once, from `schema.sql`: SQLite reads the whole schema again for
+//! every column that a script adds.
 
 use crate::error::Error;
 use rusqlite::Connection;
@@ -35,6 +38,9 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0024_large_replies.sql"),
 ];
 
+/// What all scripts make together.
+const SCHEMA: &str = include_str!("schema.sql");
+
 /// Newest schema version that this build knows.
 pub(crate) fn newest() -> i64 {
     MIGRATIONS.len() as i64
@@ -45,6 +51,11 @@ pub(crate) fn version(conn: &Connection) -> Result<i64, Error> {
     Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
+/// Makes the schema of the newest version in an empty database.
+pub(crate) fn create(conn: &Connection) -> Result<(), Error> {
+    apply(conn, SCHEMA, newest())
+}
+
 /// Applies the scripts that a database lacks.
 pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
     let applied = usize::try_from(version(conn)?).unwrap_or(0);
@@ -52,9 +63,13 @@ pub(crate) fn run(conn: &Connection, scripts: &[&str]) -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    let (script, newest) = (missing.join(";\n"), scripts.len());
+    apply(conn, &missing.join(";\n"), scripts.len() as i64)
+}
+
+/// Runs a script that leads to a version, as a whole or not at all.
+fn apply(conn: &Connection, script: &str, version: i64) -> Result<(), Error> {
     let outcome = conn.execute_batch(&format!(
-        "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {newest}; COMMIT"
+        "BEGIN IMMEDIATE; {script}; PRAGMA user_version = {version}; COMMIT"
     ));
     if let Err(error) = outcome {
         // The version is raised in the same transaction, so a failed script leaves the old schema intact.
@@ -90,17 +105,29 @@ mod tests {
         assert_eq!(row, (1, None));
     }
 
+    /// The statement of every table and index, by name. Added columns stand on the line of the last one, so space does
+    /// not count.
+    fn schema(conn: &Connection) -> Vec<(String, String)> {
+        let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema ORDER BY name";
+        let mut statement = conn.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        let plain = |(name, sql): (String, String)| {
+            let words: Vec<&str> = sql.split_whitespace().collect();
+            let sql = words.join(" ");
+            (
+                name,
+                sql.replace(" ,", ",").replace("( ", "(").replace(" )", ")"),
+            )
+        };
+        rows.unwrap().map(|row| plain(row.unwrap())).collect()
+    }
+
     #[test]
     fn a_store_of_any_earlier_version_gets_the_tables_and_indexes_of_a_new_one() {
-        let schema = |conn: &Connection| -> Vec<(String, Option<String>)> {
-            let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
-            let mut statement = conn.prepare(sql).unwrap();
-            let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
-            rows.unwrap().map(Result::unwrap).collect()
-        };
         let new = Connection::open_in_memory().unwrap();
-        run(&new, MIGRATIONS).unwrap();
-        for applied in 1..MIGRATIONS.len() {
+        create(&new).unwrap();
+        assert_eq!(version(&new).unwrap(), newest());
+        for applied in 0..MIGRATIONS.len() {
             let old = Connection::open_in_memory().unwrap();
             run(&old, &MIGRATIONS[..applied]).unwrap();
             assert_ne!(schema(&old), schema(&new), "from {applied}");

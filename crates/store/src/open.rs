@@ -157,7 +157,7 @@ fn create_schema(conn: &Connection, epoch: &str) -> Result<(), Error> {
     // Must come before the first table; later it would need a rewrite of the whole file.
     conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL")?;
     conn.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}"))?;
-    migrate::run(conn, migrate::MIGRATIONS)?;
+    migrate::create(conn)?;
     let rows = [("epoch", epoch), ("created_at", "0"), ("clean_exit", "1")];
     for (key, value) in rows {
         conn.execute(
