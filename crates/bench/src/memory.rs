@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// Line of the resident memory in `/proc/PID/status`.
 pub(crate) const RESIDENT: &str = "VmRSS:";
+/// The part of it that is the process's own. The rest is the program's file, which the system can drop and read again.
+pub(crate) const PRIVATE: &str = "RssAnon:";
 /// The most it ever had since its program began.
 pub(crate) const PEAK: &str = "VmHWM:";
 
@@ -47,6 +49,7 @@ pub(crate) async fn after_messages(holon: &Path, count: usize) -> Fallible<Value
         "resident_kib_at_start": at_start,
         "resident_kib_after_100": warm,
         "resident_kib": kib(served.pid(), RESIDENT)?,
+        "private_kib": kib(served.pid(), PRIVATE)?,
         "peak_kib": kib(served.pid(), PEAK)?,
         "resident_mib_aim": 25,
     }))

@@ -81,6 +81,8 @@ pub struct FeedNotice {
     pub newest_seq: u64,
     /// Visibility of the agent. The host's stream does not show private agents, so their commits do not wake it.
     pub visibility: Visibility,
+    /// True if the commit wrote something that the agent's memory index holds.
+    pub changes_memory: bool,
 }
 
 /// Positions that one row of the host's history takes up. A row holds the events of one decision, which are far fewer.

@@ -277,8 +277,7 @@ pub fn budget_root(identity: &AgentIdentity) -> &AgentId {
 #[must_use]
 pub fn day_in(at: Timestamp, zone: &str) -> String {
     let at = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
-    let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
-    at.to_zoned(zone).date().to_string()
+    at.to_zoned(time_zone(zone)).date().to_string()
 }
 
 /// Returns the first moment of the next day in a zone. A zone that is not known counts as UTC.
@@ -286,9 +285,8 @@ pub fn day_in(at: Timestamp, zone: &str) -> String {
 pub fn next_midnight(at: Timestamp, zone: &str) -> Timestamp {
     const DAY_MS: u64 = 24 * 3_600 * 1_000;
     let now = jiff::Timestamp::from_millisecond(at.as_millis()).unwrap_or_default();
-    let zone = jiff::tz::TimeZone::get(zone).unwrap_or(jiff::tz::TimeZone::UTC);
     let tomorrow = now
-        .to_zoned(zone)
+        .to_zoned(time_zone(zone))
         .tomorrow()
         .and_then(|next| next.start_of_day());
     match tomorrow {
@@ -296,6 +294,14 @@ pub fn next_midnight(at: Timestamp, zone: &str) -> Timestamp {
         // Only at the end of the calendar.
         Err(_) => at.plus_millis(DAY_MS),
     }
+}
+
+/// Returns a zone by its name. The database of zones is many files, which are listed only for a zone other than UTC.
+fn time_zone(name: &str) -> jiff::tz::TimeZone {
+    if name == "UTC" {
+        return jiff::tz::TimeZone::UTC;
+    }
+    jiff::tz::TimeZone::get(name).unwrap_or(jiff::tz::TimeZone::UTC)
 }
 
 /// Returns true if the name of a zone is known.

@@ -166,6 +166,7 @@ mod tests {
             agent_id: agent_id.clone(),
             newest_seq: 5,
             visibility,
+            changes_memory: false,
         };
         let own = EventSource::Agent(agent_id.clone());
         for (visibility, wakes_host) in [(Visibility::Private, false), (Visibility::Public, true)] {

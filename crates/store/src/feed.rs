@@ -22,6 +22,8 @@ pub(crate) struct Feed(Arc<Channels>);
 struct Channels {
     all: Sender<FeedNotice>,
     public: Sender<FeedNotice>,
+    /// Commits that change what a memory index holds.
+    memory: Sender<FeedNotice>,
     /// Only agents that somebody listens to.
     agents: Mutex<HashMap<AgentId, Sender<FeedNotice>>>,
 }
@@ -40,6 +42,7 @@ impl Feed {
         Self(Arc::new(Channels {
             all: channel(STREAM_LAG).0,
             public: channel(STREAM_LAG).0,
+            memory: channel(STREAM_LAG).0,
             agents: Mutex::default(),
         }))
     }
@@ -55,12 +58,20 @@ impl Feed {
         if notice.visibility == Visibility::Public {
             drop(self.0.public.send(notice.clone()));
         }
+        if notice.changes_memory {
+            drop(self.0.memory.send(notice.clone()));
+        }
         drop(self.0.all.send(notice));
     }
 
     /// Subscribes to the commits of all agents.
     pub(crate) fn subscribe(&self) -> Receiver<FeedNotice> {
         self.0.all.subscribe()
+    }
+
+    /// Subscribes to the commits that change what a memory index holds.
+    pub(crate) fn subscribe_to_memory(&self) -> Receiver<FeedNotice> {
+        self.0.memory.subscribe()
     }
 
     /// Subscribes to the commits of one agent.
@@ -131,6 +142,7 @@ mod tests {
             agent_id: id(name),
             newest_seq: 1,
             visibility,
+            changes_memory: false,
         }
     }
 
@@ -149,6 +161,7 @@ mod tests {
             .collect();
         receivers.push(source.subscribe_public());
         receivers.push(source.subscribe());
+        receivers.push(feed.subscribe_to_memory());
         let wakes: Vec<Arc<Wakes>> = receivers.iter().map(|_| Arc::default()).collect();
         let mut waiting: Vec<_> = receivers
             .iter_mut()
@@ -176,6 +189,11 @@ mod tests {
         assert_eq!(woken(), [7, 51], "its own reader and that of all commits");
         feed.send(notice("agent-9", Visibility::Public));
         assert_eq!(woken(), [7, 9, 50, 51]);
+        feed.send(FeedNotice {
+            changes_memory: true,
+            ..notice("agent-11", Visibility::Private)
+        });
+        assert_eq!(woken(), [7, 9, 11, 50, 51, 52]);
     }
 
     #[test]

@@ -96,6 +96,14 @@ impl HeldFiles {
         Ok(held)
     }
 
+    /// Records the file at `path` alone, for readers, which own no log.
+    pub(crate) fn of_file(path: &Path) -> Result<Self, Error> {
+        let id = FileId::at(path).map_err(|error| open::file_error(path, &error))?;
+        let mut held = Self::default();
+        held.add(path.to_owned(), id);
+        Ok(held)
+    }
+
     fn add(&mut self, path: PathBuf, id: FileId) {
         self.files.push((path, id));
     }

@@ -5,7 +5,7 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, limit, run};
-use holon_domain::decision::BriefSeq;
+use holon_domain::decision::{BriefSeq, Fact};
 use holon_domain::memory::{EpisodeSeq, MemoryKind};
 use holon_domain::{BriefId, WorkItemId};
 use rusqlite::{Connection, params};
@@ -42,6 +42,16 @@ pub(crate) enum MemorySource {
 }
 
 impl MemorySource {
+    /// Returns the source that a fact writes; `None` for facts that memory does not hold.
+    pub(crate) fn of(fact: &Fact) -> Option<Self> {
+        match fact {
+            Fact::BriefWritten { seq, .. } => Some(Self::Brief(*seq)),
+            Fact::WorkItemWritten(item) => Some(Self::WorkItem(item.id.clone())),
+            Fact::EpisodeArchived(episode) => Some(Self::Episode(episode.seq)),
+            _ => None,
+        }
+    }
+
     const fn code(&self) -> i64 {
         match self {
             Self::Brief(_) => 2,

@@ -1,7 +1,11 @@
 //! `Readers`: a small pool of read-only connections. Each read is one transaction with a deadline, on a blocking
 //! thread.
+//!
+//! The first connection is opened with the pool, which proves that the store can be read. The others are opened when
+//! several reads run at once: each has to parse the whole schema, and most hosts need few.
 
 use crate::error::Error;
+use crate::held_files::HeldFiles;
 use crate::open;
 use crate::reader::Reader;
 use holon_domain::limits::{READ_DEADLINE_MS, READERS};
@@ -22,6 +26,8 @@ pub struct Readers {
 
 struct Shared {
     path: PathBuf,
+    /// The file that the first connection opened.
+    file: HeldFiles,
     free: Mutex<Vec<ReadConnection>>,
     seats: Arc<Semaphore>,
     deadline: Duration,
@@ -110,12 +116,21 @@ impl Shared {
         let free = self.lock().pop();
         let seat = match free {
             Some(seat) => seat,
-            None => ReadConnection::open(&self.path)?,
+            None => self.open_another()?,
         };
         Ok(PooledConnection {
             shared: self,
             seat: Some(seat),
         })
+    }
+
+    /// Opens one more connection, which must be to the same file.
+    fn open_another(&self) -> Result<ReadConnection, Error> {
+        let opened = ReadConnection::open(&self.path);
+        match self.file.first_lost() {
+            Some(lost) => Err(lost.into()),
+            None => opened,
+        }
     }
 
     fn read<T>(&self, f: impl FnOnce(&Reader<'_>) -> Result<T, Error>) -> Result<T, Error> {
@@ -146,13 +161,13 @@ impl Readers {
     }
 
     pub(crate) fn with_deadline(path: &Path, deadline: Duration) -> Result<Self, Error> {
-        let free = (0..READERS)
-            .map(|_| ReadConnection::open(path))
-            .collect::<Result<Vec<_>, _>>()?;
+        let file = HeldFiles::of_file(path)?;
+        let first = ReadConnection::open(path)?;
         let seats = Arc::new(Semaphore::new(READERS));
         let shared = Shared {
             path: path.to_owned(),
-            free: Mutex::new(free),
+            file,
+            free: Mutex::new(vec![first]),
             seats,
             deadline,
         };
@@ -251,5 +266,34 @@ mod tests {
                 .await,
             Ok(2_000)
         );
+    }
+
+    /// Two reads at once take two connections, of which the second is opened then.
+    #[test]
+    fn a_further_connection_reads_the_same_file_or_none() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        let mut db = Db::open(&path).expect("opens");
+        let created = db.write(|tx| tx.create_agent(&agent("a")).map(drop));
+        assert_eq!(created, Ok(()));
+        let readers = Readers::open(&path).expect("opens");
+        let count = |reader: &Reader<'_>| reader.agents().map(|agents| agents.len());
+        let at_once = |readers: &Readers| {
+            readers.shared.read(|first| {
+                let second = readers.shared.read(count);
+                Ok((count(first)?, second))
+            })
+        };
+        assert_eq!(at_once(&readers), Ok((1, Ok(1))));
+
+        let readers = Readers::open(&path).expect("opens");
+        std::fs::rename(&path, directory.path().join("moved")).expect("moves");
+        Db::open(&directory.path().join("other.sqlite3"))
+            .and_then(Db::close)
+            .expect("another store");
+        std::fs::rename(directory.path().join("other.sqlite3"), &path).expect("replaces");
+        let (first, second) = at_once(&readers).expect("the first connection reads its file");
+        assert_eq!(first, 1);
+        assert!(matches!(second, Err(Error::Lost(_))), "{second:?}");
     }
 }

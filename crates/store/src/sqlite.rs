@@ -276,6 +276,10 @@ impl Store for SqliteStore {
         self.writer.subscribe_to(agent_id)
     }
 
+    fn subscribe_to_memory(&self) -> broadcast::Receiver<FeedNotice> {
+        self.writer.subscribe_to_memory()
+    }
+
     fn feed(&self) -> FeedSource {
         self.writer.feed()
     }

@@ -193,6 +193,9 @@ pub trait Store: MemoryReads {
     /// Subscribes to the commits of one agent.
     fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice>;
 
+    /// Subscribes to the commits that change what a memory index holds.
+    fn subscribe_to_memory(&self) -> broadcast::Receiver<FeedNotice>;
+
     /// Returns the source of subscriptions for readers.
     fn feed(&self) -> FeedSource;
 
@@ -426,6 +429,10 @@ impl Store for Inline {
 
     fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {
         self.db().subscribe_to(agent_id)
+    }
+
+    fn subscribe_to_memory(&self) -> broadcast::Receiver<FeedNotice> {
+        self.db().subscribe_to_memory()
     }
 
     fn feed(&self) -> FeedSource {

@@ -120,9 +120,14 @@ impl<'a> Tx<'a> {
         }
         let mut after = before;
         let mut events = events::EventBatch::default();
+        let mut changes_memory = false;
         for fact in &decision.facts {
             self.write(no, fact, &mut after, &mut events)
                 .map_err(|error| error.into_contradiction(fact))?;
+            if let Some(source) = MemorySource::of(fact) {
+                memory_outbox::add(self.conn, no, &source)?;
+                changes_memory = true;
+            }
         }
         events
             .write(self.conn, no, &mut after)
@@ -141,6 +146,7 @@ impl<'a> Tx<'a> {
                 agent_id: identity.agent_id.clone(),
                 newest_seq: after.newest_event,
                 visibility: identity.visibility,
+                changes_memory,
             });
             self.leave(Mark::Event(no, after.newest_event));
         }
@@ -165,10 +171,7 @@ impl<'a> Tx<'a> {
                 at,
                 entry,
             } => log::append(conn, no, *seq, *turn_index, *at, entry),
-            Fact::BriefWritten { seq, row } => {
-                briefs::write(conn, no, *seq, row)?;
-                memory_outbox::add(conn, no, &MemorySource::Brief(*seq))
-            }
+            Fact::BriefWritten { seq, row } => briefs::write(conn, no, *seq, row),
             Fact::EventRecorded { seq, at, event } => events.add(*seq, *at, event, tally),
             Fact::EffectOpened {
                 id,
@@ -184,10 +187,7 @@ impl<'a> Tx<'a> {
             Fact::GenerationTaken { generation } => generations::take(conn, *generation),
             Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
-            Fact::WorkItemWritten(item) => {
-                work_items::write(conn, no, item)?;
-                memory_outbox::add(conn, no, &MemorySource::WorkItem(item.id.clone()))
-            }
+            Fact::WorkItemWritten(item) => work_items::write(conn, no, item),
             Fact::WaitWritten(wait) => waits::write(conn, no, wait),
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
@@ -222,10 +222,7 @@ impl<'a> Tx<'a> {
             Fact::OccupancyTaken(occupancy) => workspaces::occupy(conn, no, occupancy),
             Fact::OccupancyReleased => workspaces::release(conn, no),
             Fact::WorkingMemoryWritten(state) => episodes::write_memory(conn, no, state),
-            Fact::EpisodeArchived(episode) => {
-                episodes::archive(conn, no, episode)?;
-                memory_outbox::add(conn, no, &MemorySource::Episode(episode.seq))
-            }
+            Fact::EpisodeArchived(episode) => episodes::archive(conn, no, episode),
             Fact::BlobKept { hash, body, entry } => blobs::keep(conn, no, hash, body, *entry),
         }
     }
@@ -358,6 +355,7 @@ impl<'a> Tx<'a> {
             agent_id: id.clone(),
             newest_seq,
             visibility,
+            changes_memory: false,
         });
         self.leave(Mark::Event(no, newest_seq));
         Ok(true)
@@ -371,6 +369,7 @@ impl<'a> Tx<'a> {
                 agent_id: id.clone(),
                 newest_seq: tombstone.last_seq(),
                 visibility: Visibility::Public,
+                changes_memory: false,
             });
         }
         Ok(())

@@ -139,6 +139,12 @@ impl Writer {
         self.shared.news.subscribe()
     }
 
+    /// Subscribes to the commits that change what a memory index holds.
+    #[must_use]
+    pub fn subscribe_to_memory(&self) -> broadcast::Receiver<FeedNotice> {
+        self.shared.news.subscribe_to_memory()
+    }
+
     /// Subscribes to the commits of one agent.
     #[must_use]
     pub fn subscribe_to(&self, agent_id: &AgentId) -> broadcast::Receiver<FeedNotice> {

@@ -89,10 +89,10 @@ struct Feeder {
 }
 
 impl Feeder {
-    /// Listens to commits from now on.
+    /// Listens to commits that concern memory from now on.
     fn new(store: Arc<dyn Store>, memory: Memory) -> Self {
         Self {
-            notices: store.subscribe(),
+            notices: store.subscribe_to_memory(),
             store,
             memory,
             marks: HashMap::new(),

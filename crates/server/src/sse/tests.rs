@@ -69,6 +69,7 @@ fn notice(name: &str, newest_seq: u64) -> FeedNotice {
         agent_id: agent(name),
         newest_seq,
         visibility: Visibility::Public,
+        changes_memory: false,
     }
 }
 

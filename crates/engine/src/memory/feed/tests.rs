@@ -111,6 +111,7 @@ async fn agents_whose_notices_were_missed_are_found_in_the_store() {
             agent_id: other.clone(),
             newest_seq,
             visibility: holon_domain::agent::Visibility::Public,
+            changes_memory: true,
         };
         sender.send(notice).unwrap();
     }
