@@ -20,7 +20,7 @@ mod properties;
 #[cfg(test)]
 pub(crate) mod sample;
 
-pub(crate) use body::{Body, Member};
+pub(crate) use body::{Body, Item, Member};
 
 use holon_domain::model::{ModelFailureKind, ModelReply, ModelRequest, ReplyBlock, StopReason};
 use holon_domain::provider::{ProviderSpec, Transport};

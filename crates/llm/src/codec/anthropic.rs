@@ -14,34 +14,28 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
-use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
+use super::{Body, Item};
 use cache::{BlockPosition, Marks};
-use holon_domain::model::{ModelRequest, PromptBlock, PromptFrame};
+use holon_domain::image::ImageFormat;
+use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// Encodes a request as the body of a Messages call.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let least = cache::least_cached_tokens(request.model.model());
     let mut marks = Marks::new(request.tools.estimated_tokens(), least);
     let mut system = system(&request.frame, &mut marks);
-    let mut messages = messages(request, &mut marks);
-    if provider.can(PromptCapability::PromptCacheBlocks) {
-        for position in marks.positions(&messages.0) {
-            if let Some(block) = block_at(position, &mut system, &mut messages.0) {
-                block.insert("cache_control".to_owned(), json!({"type": "ephemeral"}));
-            }
-        }
-    }
+    let steps = dialogue::steps(&request.conversation, &request.model);
+    let messages = messages(&request.frame, &steps, &mut marks);
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", json!(request.model.model()));
     put("max_tokens", json!(request.max_output_tokens.max(1)));
-    if !system.is_empty() {
-        put("system", Value::Array(system));
-    }
     if let Some(management) = &provider.context_management {
         clearing::log_eligible(management, &messages);
         let order = clearing::request_member(management, &request.tools);
@@ -51,7 +45,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         .reasoning
         .thinking_within(request.max_output_tokens)
         .filter(|_| messages.may_think());
-    put("messages", messages.into_value());
     // Effort needs neither a beta header nor a token budget, and every model with an effort setting accepts it.
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
         put("output_config", json!({"effort": effort}));
@@ -63,57 +56,148 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         );
     }
     put("stream", json!(true));
-    Body::new(body).with_tools(&request.tools, provider.transport, tool)
+    let positions = if provider.can(PromptCapability::PromptCacheBlocks) {
+        marks.positions(&messages.0)
+    } else {
+        Vec::new()
+    };
+    for position in &positions {
+        if let BlockPosition::System(index) = position
+            && let Some(block) = system.get_mut(*index)
+        {
+            mark(block);
+        }
+    }
+    if !system.is_empty() {
+        put("system", Value::Array(system));
+    }
+    Body::new(body)
+        .with_conversation("messages", messages.into_items(&positions))
+        .with_tools(&request.tools, provider.transport, tool)
 }
 
 /// The speaker of a turn on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 enum Role {
     User,
     Assistant,
 }
 
-/// Turns in which consecutive blocks of one role are merged.
-#[derive(Default)]
-struct Messages(Vec<(Role, Vec<Value>)>);
+/// Consecutive blocks of one role.
+#[derive(Debug, Serialize)]
+struct Turn<'a> {
+    role: Role,
+    content: Vec<Block<'a>>,
+}
 
-impl Messages {
-    fn push(&mut self, role: Role, block: Value) {
+/// A block of a turn.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Block<'a> {
+    Text {
+        text: &'a str,
+    },
+    ToolUse {
+        id: &'a str,
+        name: &'a str,
+        input: Cow<'a, Value>,
+    },
+    ToolResult {
+        tool_use_id: &'a str,
+        content: ResultContent<'a>,
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        is_error: bool,
+    },
+    /// Thinking as it was received.
+    #[serde(untagged)]
+    Sealed(Value),
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+enum ResultContent<'a> {
+    Text(&'a str),
+    WithImage([ResultPart<'a>; 2]),
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResultPart<'a> {
+    Text { text: &'a str },
+    Image { source: ImageSource<'a> },
+}
+
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ImageSource<'a> {
+    Base64 {
+        media_type: ImageFormat,
+        data: &'a str,
+    },
+}
+
+/// The turns of a request; no two in a row have the same role.
+#[derive(Default)]
+struct Messages<'a>(Vec<Turn<'a>>);
+
+impl<'a> Messages<'a> {
+    fn push(&mut self, role: Role, block: Block<'a>) {
         match self.0.last_mut() {
-            Some((last, blocks)) if *last == role => blocks.push(block),
-            Some(_) | None => self.0.push((role, vec![block])),
+            Some(last) if last.role == role => last.content.push(block),
+            Some(_) | None => self.0.push(Turn {
+                role,
+                content: vec![block],
+            }),
         }
     }
 
     /// Returns false in the middle of tool calls that began without thinking, for example by another model. The API
     /// then refuses thinking until the next message of the user.
     fn may_think(&self) -> bool {
-        let kind = |block: &Value, kinds: &[&str]| {
-            let kind = block.get("type").and_then(Value::as_str);
-            kind.is_some_and(|kind| kinds.contains(&kind))
-        };
         let mut turns = self.0.iter().rev();
         match (turns.next(), turns.next()) {
-            (Some((Role::User, results)), Some((Role::Assistant, said))) => {
-                let is_open = results.iter().any(|block| kind(block, &["tool_result"]));
-                let thought = said.first();
-                !is_open
-                    || thought.is_some_and(|first| kind(first, &["thinking", "redacted_thinking"]))
+            (Some(results), Some(said)) if results.role == Role::User => {
+                let is_result = |block: &Block<'_>| matches!(block, Block::ToolResult { .. });
+                let is_open = results.content.iter().any(is_result);
+                !is_open || matches!(said.content.first(), Some(Block::Sealed(_)))
             }
             _ => true,
         }
     }
 
-    fn into_value(self) -> Value {
-        let turn = |(role, content)| match role {
-            Role::User => json!({"role": "user", "content": Value::Array(content)}),
-            Role::Assistant => json!({"role": "assistant", "content": Value::Array(content)}),
-        };
-        self.0.into_iter().map(turn).collect()
+    /// Renders the turns. A turn with a cache breakpoint stays a value, because some servers refuse breakpoints.
+    fn into_items(self, positions: &[BlockPosition]) -> Vec<Item> {
+        let turns = self.0.iter().enumerate();
+        turns
+            .map(|(index, turn)| {
+                let marked: Vec<usize> = positions
+                    .iter()
+                    .filter_map(|position| match position {
+                        BlockPosition::Turn(turn, block) if *turn == index => Some(*block),
+                        BlockPosition::Turn(..) | BlockPosition::System(_) => None,
+                    })
+                    .collect();
+                if marked.is_empty() {
+                    return Item::text(turn);
+                }
+                let mut value = json!(turn);
+                for block in marked {
+                    mark(&mut value["content"][block]);
+                }
+                Item::Value(value)
+            })
+            .collect()
     }
 }
 
+/// Puts a cache breakpoint on a block.
+fn mark(block: &mut Value) {
+    block["cache_control"] = json!({"type": "ephemeral"});
+}
+
 fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
+    let text = |text: &str| json!(Block::Text { text });
     let mut blocks = Vec::new();
     for block in dialogue::nonblank_blocks(&frame.system_blocks) {
         marks.note(block, BlockPosition::System(blocks.len()));
@@ -125,85 +209,76 @@ fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
     blocks
 }
 
-fn messages(request: &ModelRequest, marks: &mut Marks) -> Messages {
+fn messages<'a>(frame: &'a PromptFrame, steps: &'a [Step<'a>], marks: &mut Marks) -> Messages<'a> {
     let mut messages = Messages::default();
-    let context: Vec<&PromptBlock> =
-        dialogue::nonblank_blocks(&request.frame.context_blocks).collect();
-    for (index, block) in context.iter().enumerate() {
+    for (index, block) in dialogue::nonblank_blocks(&frame.context_blocks).enumerate() {
         marks.note(block, BlockPosition::Turn(0, index));
-        messages.push(Role::User, text(&block.text));
+        messages.push(Role::User, Block::Text { text: &block.text });
     }
-    for step in dialogue::steps(&request.conversation, &request.model) {
+    for step in steps {
         match step {
             Step::Assistant(parts) => {
                 if messages.0.is_empty() {
-                    messages.push(Role::User, text(GO_ON));
+                    messages.push(Role::User, Block::Text { text: GO_ON });
                 }
-                for block in assistant(&parts) {
+                for block in assistant(parts) {
                     messages.push(Role::Assistant, block);
                 }
             }
             Step::Results(answered) => {
-                for answer in &answered {
+                for answer in answered {
                     messages.push(Role::User, result(answer));
                 }
             }
-            Step::User(words) => messages.push(Role::User, text(&words)),
+            Step::User(text) => messages.push(Role::User, Block::Text { text }),
         }
     }
     if messages.0.is_empty() {
-        messages.push(Role::User, text(GO_ON));
+        messages.push(Role::User, Block::Text { text: GO_ON });
     }
     messages
 }
 
-fn assistant(parts: &[ReplyPart<'_>]) -> Vec<Value> {
+fn assistant<'a>(parts: &'a [ReplyPart<'a>]) -> impl Iterator<Item = Block<'a>> {
     let open = parts
         .iter()
         .rposition(|piece| !matches!(piece, ReplyPart::Sealed { .. }))
         .map_or(0, |last| last + 1);
     // The API refuses a turn that ends in thinking, and such thinking led to no call and no text.
-    parts.iter().take(open).filter_map(piece).collect()
+    parts.iter().take(open).filter_map(piece)
 }
 
-fn piece(piece: &ReplyPart<'_>) -> Option<Value> {
+fn piece<'a>(piece: &'a ReplyPart<'a>) -> Option<Block<'a>> {
     match piece {
-        ReplyPart::Text(words) => Some(text(words)),
-        ReplyPart::Sealed { data, .. } => decode::unseal(data),
-        ReplyPart::Call { id, name, input } => Some(json!({
-            "type": "tool_use",
-            "id": id,
-            "name": name,
-            "input": dialogue::object(input),
-        })),
+        ReplyPart::Text(text) => Some(Block::Text { text }),
+        ReplyPart::Sealed { data, .. } => decode::unseal(data).map(Block::Sealed),
+        ReplyPart::Call { id, name, input } => Some(Block::ToolUse {
+            id,
+            name,
+            input: dialogue::object(input),
+        }),
     }
 }
 
-fn result(answer: &CallResult<'_>) -> Value {
+fn result<'a>(answer: &'a CallResult<'a>) -> Block<'a> {
+    let text = answer.content;
     let content = match answer.image {
-        None => json!(answer.content),
-        Some(image) => {
-            let source = json!({
-                "type": "base64",
-                "media_type": image.media_type,
-                "data": image.data,
-            });
-            json!([text(answer.content), {"type": "image", "source": source}])
-        }
+        None => ResultContent::Text(text),
+        Some(image) => ResultContent::WithImage([
+            ResultPart::Text { text },
+            ResultPart::Image {
+                source: ImageSource::Base64 {
+                    media_type: image.media_type,
+                    data: &image.data,
+                },
+            },
+        ]),
     };
-    let mut block = json!({
-        "type": "tool_result",
-        "tool_use_id": answer.id,
-        "content": content,
-    });
-    if answer.is_error {
-        block["is_error"] = Value::Bool(true);
+    Block::ToolResult {
+        tool_use_id: &answer.id,
+        content,
+        is_error: answer.is_error,
     }
-    block
-}
-
-fn text(words: &str) -> Value {
-    json!({"type": "text", "text": words})
 }
 
 fn tool(tool: &OfferedTool) -> Value {
@@ -212,18 +287,4 @@ fn tool(tool: &OfferedTool) -> Value {
         "description": tool.description,
         "input_schema": tool.parameters,
     })
-}
-
-fn block_at<'a>(
-    position: BlockPosition,
-    system: &'a mut [Value],
-    messages: &'a mut [(Role, Vec<Value>)],
-) -> Option<&'a mut Map<String, Value>> {
-    let block = match position {
-        BlockPosition::System(index) => system.get_mut(index),
-        BlockPosition::Turn(turn, index) => messages
-            .get_mut(turn)
-            .and_then(|(_, blocks)| blocks.get_mut(index)),
-    };
-    block.and_then(Value::as_object_mut)
 }

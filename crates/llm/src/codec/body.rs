@@ -1,11 +1,12 @@
-//! The body of a request: its members as values, and its tools as text.
+//! The body of a request: its small members as values, its tools and its conversation as text.
 //!
-//! The tools are most of a short request and the same in every request, so a codec renders them once per set and
-//! transport. Everything else is built anew for each request.
+//! The tools are the same in every request, so a codec renders them once per set and transport. The conversation is most
+//! of a long request, so its items are written from borrowed texts, without a tree of values between.
 
 use holon_domain::provider::Transport;
 use holon_domain::tool::OfferedTool;
 use holon_domain::tool_set::ToolSet;
+use serde::Serialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -15,10 +16,21 @@ const TOOLS: &str = "tools";
 /// A request body in any protocol.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Body {
-    /// All members. Null stands in the place of rendered tools.
+    /// All members. Null stands in the place of the tools and of the conversation.
     members: Map<String, Value>,
     /// The rendered tools; absent if the request offers none.
     tools: Option<Arc<str>>,
+    /// The member that holds the conversation, and its items.
+    conversation: Option<(&'static str, Vec<Item>)>,
+}
+
+/// One item of a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Item {
+    /// The item as JSON text.
+    Text(String),
+    /// An item with parts that may have to be left out later.
+    Value(Value),
 }
 
 /// The value of a member.
@@ -27,14 +39,33 @@ pub(crate) enum Member<'a> {
     Value(&'a Value),
     /// The tools as JSON text.
     Tools(&'a str),
+    /// The conversation.
+    Items(&'a [Item]),
+}
+
+impl Item {
+    /// Renders an item.
+    pub(crate) fn text(item: &impl Serialize) -> Self {
+        // Neither the items of the codecs nor a buffer can fail to be written.
+        Self::Text(serde_json::to_string(item).unwrap_or_default())
+    }
+
+    /// Writes the item as JSON.
+    pub(crate) fn write(&self, json: &mut Vec<u8>) {
+        match self {
+            Self::Text(text) => json.extend_from_slice(text.as_bytes()),
+            Self::Value(value) => write(value, json),
+        }
+    }
 }
 
 impl Body {
-    /// Creates a body with these members and no tools.
+    /// Creates a body with these members, no tools and no conversation.
     pub(crate) const fn new(members: Map<String, Value>) -> Self {
         Self {
             members,
             tools: None,
+            conversation: None,
         }
     }
 
@@ -53,30 +84,47 @@ impl Body {
         self
     }
 
+    /// Adds the conversation as the member of this name, or replaces it.
+    pub(super) fn with_conversation(mut self, name: &'static str, items: Vec<Item>) -> Self {
+        self.conversation = Some((name, items));
+        self.members.insert(name.to_owned(), Value::Null);
+        self
+    }
+
     /// Iterates over all members in the order in which they are written.
     pub(crate) fn members(&self) -> impl Iterator<Item = (&str, Member<'_>)> {
         self.members.iter().map(|(name, value)| {
-            let member = match &self.tools {
-                Some(tools) if name == TOOLS => Member::Tools(tools),
-                Some(_) | None => Member::Value(value),
+            let member = match (&self.tools, &self.conversation) {
+                (Some(tools), _) if name == TOOLS => Member::Tools(tools),
+                (_, Some((conversation, items))) if name == conversation => Member::Items(items),
+                (Some(_) | None, Some(_) | None) => Member::Value(value),
             };
             (name.as_str(), member)
         })
     }
 
-    /// Returns a member; null in place of rendered tools.
+    /// Returns a member; null in place of the tools and the conversation.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.members.get(name)
     }
 
-    /// Returns a copy without this member, which is not copied before.
-    pub(crate) fn without(&self, name: &str) -> Self {
-        let rest = self.members.iter().filter(|(member, _)| *member != name);
+    /// Returns the items of the conversation.
+    pub(crate) fn conversation(&self) -> &[Item] {
+        let conversation = self.conversation.as_ref();
+        conversation.map_or(&[], |(_, items)| items.as_slice())
+    }
+
+    /// Returns a copy without the conversation, which is not copied before.
+    pub(crate) fn without_conversation(&self) -> Self {
+        let conversation = self.conversation.as_ref().map(|(name, _)| *name);
+        let rest = self.members.iter();
         Self {
             members: rest
+                .filter(|(name, _)| Some(name.as_str()) != conversation)
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect(),
             tools: self.tools.clone(),
+            conversation: None,
         }
     }
 
@@ -97,9 +145,21 @@ impl Body {
         json
     }
 
-    /// Returns the members to change them. Rendered tools do not change with theirs.
+    /// Returns the members to change them. The tools and the conversation do not change with theirs.
     pub(crate) const fn members_mut(&mut self) -> &mut Map<String, Value> {
         &mut self.members
+    }
+
+    /// Iterates over the items of the conversation that can be changed.
+    pub(crate) fn items_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let items = self
+            .conversation
+            .as_mut()
+            .map(|(_, items)| items.iter_mut());
+        items.into_iter().flatten().filter_map(|item| match item {
+            Item::Value(value) => Some(value),
+            Item::Text(_) => None,
+        })
     }
 }
 
@@ -107,11 +167,25 @@ impl Member<'_> {
     /// Writes the member as JSON.
     pub(crate) fn write(&self, json: &mut Vec<u8>) {
         match self {
-            // Neither a value nor a buffer can fail to be written.
-            Self::Value(value) => drop(serde_json::to_writer(json, value)),
+            Self::Value(value) => write(value, json),
             Self::Tools(text) => json.extend_from_slice(text.as_bytes()),
+            Self::Items(items) => {
+                json.push(b'[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        json.push(b',');
+                    }
+                    item.write(json);
+                }
+                json.push(b']');
+            }
         }
     }
+}
+
+fn write(value: &Value, json: &mut Vec<u8>) {
+    // Neither a value nor a buffer can fail to be written.
+    drop(serde_json::to_writer(json, value));
 }
 
 #[cfg(test)]
@@ -143,6 +217,25 @@ mod tests {
         let plain = Body::new(members(&document));
         assert_eq!(text(&plain), document.to_string());
         assert_eq!(text(&Body::new(Map::new())), "{}");
+    }
+
+    #[test]
+    fn a_conversation_is_written_in_its_place_and_can_be_replaced() {
+        let document = json!({"input": [{"a": "x\ny"}, {"b": [1]}], "model": "m", "top": 1});
+        let mut rest = members(&document);
+        rest.remove("input");
+        let items = |from: &Value| {
+            let mut items = from.as_array().expect("a list").iter();
+            let first = items.next().map(Item::text);
+            let others = items.map(|item| Item::Value(item.clone()));
+            first.into_iter().chain(others).collect::<Vec<_>>()
+        };
+        let body = Body::new(rest).with_conversation("input", items(&document["input"]));
+        assert_eq!(text(&body), document.to_string());
+        let bare = body.without_conversation();
+        assert_eq!(text(&bare), r#"{"model":"m","top":1}"#);
+        let fewer = bare.with_conversation("input", Vec::new());
+        assert_eq!(text(&fewer), r#"{"input":[],"model":"m","top":1}"#);
     }
 
     #[test]

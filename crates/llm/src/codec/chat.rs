@@ -6,6 +6,7 @@
 
 mod decode;
 mod dialect;
+mod message;
 mod seal;
 mod stream;
 
@@ -15,13 +16,14 @@ mod tests;
 pub(crate) use decode::answer;
 pub(crate) use stream::Assembler;
 
-use super::Body;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::responses::strict;
+use super::{Body, Item};
 use dialect::{Dialect, Ids};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
 use holon_domain::tool::OfferedTool;
+use message::{Call, Content, ContentPart, ImageUrl, Message, Role};
 use seal::Seal;
 use serde_json::{Map, Value, json};
 
@@ -31,7 +33,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", json!(request.model.model()));
-    put("messages", messages(dialect, request).into());
     let limit = json!(request.max_output_tokens.max(1));
     put(dialect.limit_field(), limit);
     if let Some(effort) = request.reasoning_effort.or(provider.reasoning_effort) {
@@ -41,48 +42,51 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     if dialect.takes_stream_options() {
         put("stream_options", json!({"include_usage": true}));
     }
-    Body::new(body).with_tools(&request.tools, provider.transport, tool)
+    Body::new(body)
+        .with_conversation("messages", messages(dialect, request))
+        .with_tools(&request.tools, provider.transport, tool)
 }
 
-fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Value> {
+fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Item> {
+    let steps = dialogue::steps(&request.conversation, &request.model);
     let mut messages = Messages::new(dialect);
     if !dialogue::is_blank(&request.frame.system_prompt) {
-        messages.push(json!({"role": "system", "content": request.frame.system_prompt}));
+        messages.push(Message::new(Role::System, &request.frame.system_prompt));
     }
     for block in dialogue::nonblank_blocks(&request.frame.context_blocks) {
         messages.user(&block.text);
     }
-    for step in dialogue::steps(&request.conversation, &request.model) {
+    for step in &steps {
         match step {
             Step::Assistant(parts) => {
                 if !messages.has_user() {
                     messages.user(GO_ON);
                 }
-                messages.assistant(&parts);
+                messages.assistant(parts);
             }
             Step::Results(answered) => {
-                for answer in &answered {
+                for answer in answered {
                     messages.result(answer);
                 }
-                messages.images(&answered);
+                messages.images(answered);
             }
-            Step::User(words) => messages.user(&words),
+            Step::User(words) => messages.user(words),
         }
     }
     if !messages.has_user() {
         messages.user(GO_ON);
     }
-    messages.sent
+    messages.sent.iter().map(Item::text).collect()
 }
 
 /// Messages in an order that the strictest servers accept.
-struct Messages {
+struct Messages<'a> {
     dialect: Dialect,
     ids: Ids,
-    sent: Vec<Value>,
+    sent: Vec<Message<'a>>,
 }
 
-impl Messages {
+impl<'a> Messages<'a> {
     fn new(dialect: Dialect) -> Self {
         Self {
             dialect,
@@ -91,87 +95,84 @@ impl Messages {
         }
     }
 
-    fn push(&mut self, message: Value) {
+    fn push(&mut self, message: Message<'a>) {
         self.sent.push(message);
     }
 
-    fn last_role(&self) -> Option<&str> {
-        self.sent.last()?.get("role")?.as_str()
+    fn last_role(&self) -> Option<Role> {
+        self.sent.last().map(|message| message.role)
     }
 
     fn has_user(&self) -> bool {
-        !matches!(self.last_role(), None | Some("system"))
+        !matches!(self.last_role(), None | Some(Role::System))
     }
 
-    fn user(&mut self, words: &str) {
-        if self.last_role() == Some("tool")
-            && let Some(filler) = self.dialect.between_tool_and_user()
-        {
-            self.push(json!({"role": "assistant", "content": filler}));
+    fn user(&mut self, words: &'a str) {
+        if self.last_role() == Some(Role::Tool) {
+            self.separate_from_tools();
         }
-        if self.last_role() == Some("user") {
-            self.append(words);
-        } else {
-            self.push(json!({"role": "user", "content": words}));
+        match self.sent.last_mut() {
+            Some(last) if last.role == Role::User => last.content.append(words),
+            Some(_) | None => self.push(Message::new(Role::User, words)),
         }
     }
 
-    fn result(&mut self, answer: &CallResult<'_>) {
+    fn separate_from_tools(&mut self) {
+        if let Some(filler) = self.dialect.between_tool_and_user() {
+            self.push(Message::new(Role::Assistant, filler));
+        }
+    }
+
+    fn result(&mut self, answer: &'a CallResult<'a>) {
         let id = self.ids.of(&answer.id);
-        self.push(json!({"role": "tool", "tool_call_id": id, "content": answer.marked_content()}));
+        self.push(Message {
+            tool_call_id: Some(id),
+            ..Message::new(Role::Tool, answer.marked_content())
+        });
     }
 
     /// Sends the images of results as a message of the user: a result of this protocol holds text only.
-    fn images(&mut self, answered: &[CallResult<'_>]) {
+    fn images(&mut self, answered: &'a [CallResult<'a>]) {
         let mut parts = Vec::new();
         for answer in answered {
             let Some(image) = answer.image else { continue };
             let words = format!("Image of the result of {}:", answer.name);
-            parts.push(json!({"type": "text", "text": words}));
-            parts.push(json!({"type": "image_url", "image_url": {"url": image.data_url()}}));
+            parts.push(ContentPart::Text { text: words.into() });
+            let url = image.data_url();
+            parts.push(ContentPart::ImageUrl {
+                image_url: ImageUrl { url },
+            });
         }
         if parts.is_empty() {
             return;
         }
-        if let Some(filler) = self.dialect.between_tool_and_user() {
-            self.push(json!({"role": "assistant", "content": filler}));
-        }
-        self.push(json!({"role": "user", "content": parts}));
+        self.separate_from_tools();
+        self.push(Message {
+            content: Content::Parts(parts),
+            ..Message::new(Role::User, "")
+        });
     }
 
-    /// Appends a paragraph to the content of the last message.
-    fn append(&mut self, words: &str) {
-        if let Some(content) = self
-            .sent
-            .last_mut()
-            .and_then(|last| last.get_mut("content"))
-        {
-            if let Value::Array(parts) = content {
-                parts.push(json!({"type": "text", "text": words}));
-                return;
-            }
-            let joined = match content.as_str() {
-                Some(before) => format!("{before}\n\n{words}"),
-                None => words.to_owned(),
-            };
-            *content = Value::String(joined);
+    fn assistant(&mut self, parts: &'a [ReplyPart<'a>]) {
+        if self.last_role() != Some(Role::Assistant) {
+            self.push(Message {
+                content: Content::Absent,
+                ..Message::new(Role::Assistant, "")
+            });
         }
-    }
-
-    fn assistant(&mut self, parts: &[ReplyPart<'_>]) {
-        if self.last_role() != Some("assistant") {
-            self.push(json!({"role": "assistant", "content": Value::Null}));
-        }
+        let (ids, dialect) = (&mut self.ids, self.dialect);
+        let Some(message) = self.sent.last_mut() else {
+            return;
+        };
         let (mut calls, mut seal) = (Vec::new(), None);
         for piece in parts {
             match piece {
-                ReplyPart::Text(words) => self.append(words),
+                ReplyPart::Text(words) => message.content.append(words),
                 ReplyPart::Sealed { text, data } => {
                     seal = Seal::parse(data).map(|seal| (seal, *text))
                 }
                 ReplyPart::Call { id, name, input } => {
-                    let id = self.ids.of(id);
-                    calls.push(call(&id, name, input));
+                    calls.push(Call::new(ids.of(id), name, input));
                 }
             }
         }
@@ -179,24 +180,12 @@ impl Messages {
         if calls.is_empty() {
             return;
         }
-        if let Some(message) = self.sent.last_mut().and_then(Value::as_object_mut) {
-            if let Some((seal, text)) = seal {
-                seal.restore(text, message, &mut calls);
-            }
-            self.dialect.complete(message);
-            message.insert("tool_calls".to_owned(), Value::Array(calls));
+        if let Some((seal, text)) = seal {
+            seal.restore(text, message, &mut calls);
         }
+        dialect.complete(message);
+        message.tool_calls = calls;
     }
-}
-
-/// Encodes a call. Its arguments are always the text of a JSON object, because many servers parse it and fail on
-/// anything else.
-fn call(id: &str, name: &str, input: &Value) -> Value {
-    json!({
-        "id": id,
-        "type": "function",
-        "function": {"name": name, "arguments": dialogue::object(input).to_string()},
-    })
 }
 
 fn tool(tool: &OfferedTool) -> Value {

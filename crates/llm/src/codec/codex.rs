@@ -6,7 +6,7 @@
 mod tests;
 
 use super::Body;
-use super::responses::{cache_key, effort, input, instructions, tool};
+use super::responses::{INPUT, cache_key, effort, input, instructions, tool};
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
 use serde_json::{Map, Value, json};
@@ -28,7 +28,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let instructions = instructions(&request.frame);
     let instructions = instructions.unwrap_or_else(|| INSTRUCTIONS.to_owned());
     put("instructions", json!(instructions));
-    put("input", Value::Array(input(request)));
     put("tools", json!([]));
     put("tool_choice", json!("auto"));
     put("parallel_tool_calls", json!(true));
@@ -41,5 +40,7 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     if let Some(key) = cache_key(provider, request) {
         put("prompt_cache_key", json!(key));
     }
-    Body::new(body).with_tools(&request.tools, provider.transport, tool)
+    Body::new(body)
+        .with_conversation(INPUT, input(request))
+        .with_tools(&request.tools, provider.transport, tool)
 }

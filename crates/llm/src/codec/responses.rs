@@ -24,12 +24,14 @@ pub(crate) use stream::Assembler;
 use super::Body;
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// Smallest output limit that the API accepts.
 const MIN_OUTPUT_TOKENS: u32 = 16;
 /// Smallest threshold of compaction that is sent. The API refuses very small ones.
 const MIN_COMPACT_TOKENS: u32 = 1_000;
+/// Member that holds the conversation.
+pub(super) const INPUT: &str = "input";
 /// Longest cache key, in characters, that the API accepts.
 const CACHE_KEY_CHARS: usize = 64;
 
@@ -40,7 +42,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     if let Some(instructions) = instructions(&request.frame) {
         body.insert("instructions".into(), json!(instructions));
     }
-    body.insert("input".into(), Value::Array(input(request)));
     if !request.tools.is_empty() {
         body.insert("tool_choice".into(), json!("auto"));
         body.insert("parallel_tool_calls".into(), json!(true));
@@ -67,7 +68,9 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         let order = json!([{"type": "compaction", "compact_threshold": threshold}]);
         body.insert("context_management".into(), order);
     }
-    Body::new(body).with_tools(&request.tools, provider.transport, tool)
+    Body::new(body)
+        .with_conversation(INPUT, input(request))
+        .with_tools(&request.tools, provider.transport, tool)
 }
 
 /// Returns the reasoning effort: the agent's setting, else the provider's.

@@ -5,7 +5,7 @@
 //! what a request means. The memory lives as long as the router, so reloading the settings clears it.
 
 use super::error_body::ErrorBody;
-use crate::codec::{Body, Member};
+use crate::codec::{Body, Item, Member};
 use holon_domain::model::ModelRef;
 use holon_domain::provider::{ProviderSpec, RequestOption};
 use reqwest::{StatusCode, Url};
@@ -71,7 +71,7 @@ pub(super) fn named(status: StatusCode, refusal: &ErrorBody, body: &Body) -> Opt
 pub(super) fn without<'a>(body: &'a Body, omitted: &BTreeSet<RequestOption>) -> Cow<'a, Body> {
     let mut body = Cow::Borrowed(body);
     for option in omitted {
-        remove(*option, body.to_mut().members_mut());
+        remove(*option, body.to_mut());
     }
     body
 }
@@ -203,8 +203,12 @@ fn is_in(option: RequestOption, body: &Body) -> bool {
     match option {
         RequestOption::CacheMarks => body.members().any(|(_, member)| match member {
             Member::Value(value) => has_marks(value),
-            // Codecs mark no tools.
+            // Codecs mark no tools, and keep an item that they mark as a value.
             Member::Tools(_) => false,
+            Member::Items(items) => items.iter().any(|item| match item {
+                Item::Value(value) => has_marks(value),
+                Item::Text(_) => false,
+            }),
         }),
         RequestOption::Streaming => body.get("stream") == Some(&Value::Bool(true)),
         RequestOption::StreamUsage
@@ -219,12 +223,13 @@ fn is_in(option: RequestOption, body: &Body) -> bool {
     }
 }
 
-fn remove(option: RequestOption, body: &mut Map<String, Value>) {
+fn remove(option: RequestOption, body: &mut Body) {
     if option == RequestOption::CacheMarks {
-        return remove_marks(body);
+        body.items_mut().for_each(remove_inner_marks);
+        return remove_marks(body.members_mut());
     }
     for member in members(option) {
-        body.remove(*member);
+        body.members_mut().remove(*member);
     }
 }
 

@@ -6,10 +6,9 @@
 //! with many calls gets one more at the end of the round before. A breakpoint before which there is less than the API
 //! caches gives way to any other.
 
-use super::Role;
+use super::{Block, Role, Turn};
 use holon_domain::model::{PromptBlock, Stability};
 use holon_domain::text;
-use serde_json::Value;
 
 /// Cache breakpoints that the API allows in one request.
 pub(super) const MOST: usize = 4;
@@ -80,7 +79,7 @@ impl Marks {
     }
 
     /// Returns the positions to mark in a request with these turns.
-    pub(super) fn positions(&self, turns: &[(Role, Vec<Value>)]) -> Vec<BlockPosition> {
+    pub(super) fn positions(&self, turns: &[Turn<'_>]) -> Vec<BlockPosition> {
         let moving: Vec<BlockPosition> = distant_end(turns)
             .into_iter()
             .chain(rolling(turns))
@@ -98,31 +97,29 @@ impl Marks {
 }
 
 /// Finds the block on which the request before this one ended, if the last round put it out of reach.
-fn distant_end(turns: &[(Role, Vec<Value>)]) -> Option<BlockPosition> {
-    let answer = turns.iter().rposition(|(role, _)| match role {
+fn distant_end(turns: &[Turn<'_>]) -> Option<BlockPosition> {
+    let answer = turns.iter().rposition(|turn| match turn.role {
         Role::Assistant => true,
         Role::User => false,
     })?;
     let (before, round) = turns.split_at_checked(answer)?;
-    let blocks: usize = round.iter().map(|(_, blocks)| blocks.len()).sum();
+    let blocks: usize = round.iter().map(|turn| turn.content.len()).sum();
     rolling(before).filter(|_| blocks >= LOOKBACK)
 }
 
 /// Finds the last block that may carry a breakpoint.
-fn rolling(turns: &[(Role, Vec<Value>)]) -> Option<BlockPosition> {
-    turns
-        .iter()
-        .enumerate()
-        .rev()
-        .find_map(|(turn, (_, blocks))| {
-            let block = blocks.iter().rposition(is_cacheable)?;
-            Some(BlockPosition::Turn(turn, block))
-        })
+fn rolling(turns: &[Turn<'_>]) -> Option<BlockPosition> {
+    turns.iter().enumerate().rev().find_map(|(index, turn)| {
+        let block = turn.content.iter().rposition(is_cacheable)?;
+        Some(BlockPosition::Turn(index, block))
+    })
 }
 
-fn is_cacheable(block: &Value) -> bool {
-    let kind = block.get("type").and_then(Value::as_str);
-    matches!(kind, Some("text" | "tool_use" | "tool_result"))
+const fn is_cacheable(block: &Block<'_>) -> bool {
+    match block {
+        Block::Text { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => true,
+        Block::Sealed(_) => false,
+    }
 }
 
 /// Keeps the last breakpoint of each stability, then fills the remaining room with the latest of the others. Breakpoints
@@ -181,9 +178,12 @@ mod tests {
         assert_eq!(least_cached_tokens("claude-sonnet-4-5"), 1_024);
     }
 
-    /// A turn of so many blocks of a kind.
-    fn turn(role: Role, kind: &str, blocks: usize) -> (Role, Vec<Value>) {
-        (role, vec![serde_json::json!({"type": kind}); blocks])
+    /// A turn of so many blocks.
+    fn turn(role: Role, blocks: usize) -> Turn<'static> {
+        Turn {
+            role,
+            content: vec![Block::Text { text: "words" }; blocks],
+        }
     }
 
     #[test]
@@ -204,11 +204,11 @@ mod tests {
         }
         let turns = |calls: usize| {
             [
-                turn(Role::User, "text", 2),
-                turn(Role::Assistant, "tool_use", 1),
-                turn(Role::User, "tool_result", 1),
-                turn(Role::Assistant, "tool_use", calls),
-                turn(Role::User, "tool_result", calls),
+                turn(Role::User, 2),
+                turn(Role::Assistant, 1),
+                turn(Role::User, 1),
+                turn(Role::Assistant, calls),
+                turn(Role::User, calls),
             ]
         };
         let (own, turn) = (BlockPosition::System(1), BlockPosition::Turn(0, 0));

@@ -3,7 +3,7 @@
 //! Only counts are logged and recorded, never the content of a result. Results that a turn needs to its end are not
 //! cleared; see [`LASTING_RESULTS`].
 
-use super::{Messages, Role};
+use super::{Block, Messages, ResultContent};
 use holon_domain::provider::{ContextManagement, ContextReduction};
 use holon_domain::tool::{LASTING_RESULTS, OfferedTool};
 use serde_json::{Map, Value, json};
@@ -41,23 +41,25 @@ pub(super) struct ClearableResults {
 
 /// Counts the tool results the server may clear once the request is large enough: all but the most recent ones and
 /// those that are kept.
-pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> ClearableResults {
-    let blocks = |of: Role| {
-        let turns = messages.0.iter().filter(move |(role, _)| *role == of);
-        turns.flat_map(|(_, blocks)| blocks)
-    };
-    let kept: HashSet<&str> = blocks(Role::Assistant)
-        .filter(|block| word(block, "name").is_some_and(is_lasting))
-        .filter_map(|block| word(block, "id"))
+pub(super) fn eligible(
+    management: &ContextManagement,
+    messages: &Messages<'_>,
+) -> ClearableResults {
+    let blocks = || messages.0.iter().flat_map(|turn| &turn.content);
+    let kept: HashSet<&str> = blocks()
+        .filter_map(|block| match block {
+            Block::ToolUse { id, name, .. } if is_lasting(name) => Some(*id),
+            _ => None,
+        })
         .collect();
-    let results: Vec<usize> = blocks(Role::User)
-        .filter(|block| word(block, "type") == Some("tool_result"))
-        .filter(|block| !word(block, "tool_use_id").is_some_and(|id| kept.contains(id)))
-        .map(|block| {
-            block
-                .get("content")
-                .and_then(Value::as_str)
-                .map_or(0, str::len)
+    let results: Vec<usize> = blocks()
+        .filter_map(|block| match block {
+            Block::ToolResult {
+                tool_use_id,
+                content,
+                ..
+            } if !kept.contains(tool_use_id) => Some(text_bytes(content)),
+            _ => None,
         })
         .collect();
     let keep = usize::try_from(management.keep_recent_tool_uses).unwrap_or(usize::MAX);
@@ -68,12 +70,15 @@ pub(super) fn eligible(management: &ContextManagement, messages: &Messages) -> C
     }
 }
 
-fn word<'a>(block: &'a Value, member: &str) -> Option<&'a str> {
-    block.get(member).and_then(Value::as_str)
+const fn text_bytes(content: &ResultContent<'_>) -> usize {
+    match content {
+        ResultContent::Text(text) => text.len(),
+        ResultContent::WithImage(_) => 0,
+    }
 }
 
 /// Logs how much of a request could be cleared.
-pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages) {
+pub(super) fn log_eligible(management: &ContextManagement, messages: &Messages<'_>) {
     let eligible = eligible(management, messages);
     tracing::debug!(
         target: "holon_llm",

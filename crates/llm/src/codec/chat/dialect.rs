@@ -2,8 +2,8 @@
 //!
 //! A difference belongs here only if the server refuses requests without it. All other servers get the plain protocol.
 
+use super::message::Message;
 use crate::host;
-use serde_json::{Map, Value};
 use std::collections::HashMap;
 
 /// Variant of the protocol that a server requires.
@@ -60,12 +60,10 @@ impl Dialect {
     }
 
     /// Adds the members that this dialect requires on a message with calls.
-    pub(super) fn complete(self, message: &mut Map<String, Value>) {
+    pub(super) fn complete(self, message: &mut Message<'_>) {
         match self {
             Self::Deepseek => {
-                message
-                    .entry("reasoning_content")
-                    .or_insert_with(|| Value::String(String::new()));
+                message.reasoning_content.get_or_insert_default();
             }
             Self::Plain | Self::Openai | Self::Mistral => {}
         }

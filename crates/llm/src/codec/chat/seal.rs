@@ -5,6 +5,7 @@
 //! `reasoning_details`; Gemini's compatible endpoint puts `extra_content` on a call and refuses the call without it.
 //! Data is returned only if it was received, only to the model it came from, and only beside calls.
 
+use super::message::{Call, Message};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -70,23 +71,21 @@ impl Seal {
     }
 
     /// Puts the stored data back on a message and its calls.
-    pub(super) fn restore(self, text: &str, message: &mut Map<String, Value>, calls: &mut [Value]) {
+    pub(super) fn restore<'a>(
+        self,
+        text: &'a str,
+        message: &mut Message<'a>,
+        calls: &mut [Call<'a>],
+    ) {
         match self.text_in {
-            Some(TextMember::ReasoningContent) => {
-                message.insert(
-                    "reasoning_content".to_owned(),
-                    Value::String(text.to_owned()),
-                );
-            }
+            Some(TextMember::ReasoningContent) => message.reasoning_content = Some(text),
             None => {}
         }
         if let Some(details) = self.reasoning_details {
-            message.insert("reasoning_details".to_owned(), Value::Array(details));
+            message.reasoning_details = Some(details);
         }
         for (call, extra) in calls.iter_mut().zip(self.extra_content) {
-            if extra.is_object() {
-                call["extra_content"] = extra;
-            }
+            call.extra_content = Some(extra).filter(Value::is_object);
         }
     }
 }

@@ -218,11 +218,11 @@ fn no_message_is_empty_and_the_last_one_is_not_the_assistants() {
 
 #[test]
 fn arguments_that_are_no_object_become_one_that_shows_them() {
-    assert_eq!(object(&json!({"bed": 1})), json!({"bed": 1}));
-    assert_eq!(object(&json!(null)), json!({}));
-    assert_eq!(object(&json!(" ")), json!({}));
-    assert_eq!(object(&json!("{\"bed\": ")), json!({"_raw": "{\"bed\": "}));
-    assert_eq!(object(&json!([1])), json!({"_raw": "[1]"}));
+    assert_eq!(*object(&json!({"bed": 1})), json!({"bed": 1}));
+    assert_eq!(*object(&json!(null)), json!({}));
+    assert_eq!(*object(&json!(" ")), json!({}));
+    assert_eq!(*object(&json!("{\"bed\": ")), json!({"_raw": "{\"bed\": "}));
+    assert_eq!(*object(&json!([1])), json!({"_raw": "[1]"}));
 }
 
 #[test]

@@ -65,14 +65,14 @@ pub(super) fn name(written: &str) -> Cow<'_, str> {
 }
 
 /// Converts a call's arguments for a protocol that requires an object; any other value is put under `_raw`.
-pub(crate) fn object(input: &Value) -> Value {
+pub(crate) fn object(input: &Value) -> Cow<'_, Value> {
     match input {
-        Value::Object(_) => input.clone(),
-        Value::Null => Value::Object(Map::new()),
-        Value::String(raw) if raw.trim().is_empty() => Value::Object(Map::new()),
-        Value::String(raw) => json!({ "_raw": raw }),
+        Value::Object(_) => Cow::Borrowed(input),
+        Value::Null => Cow::Owned(Value::Object(Map::new())),
+        Value::String(raw) if raw.trim().is_empty() => Cow::Owned(Value::Object(Map::new())),
+        Value::String(raw) => Cow::Owned(json!({ "_raw": raw })),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            json!({ "_raw": input.to_string() })
+            Cow::Owned(json!({ "_raw": input.to_string() }))
         }
     }
 }

@@ -4,9 +4,10 @@
 //! provider has lost the answer. Invariant: if equality with the earlier request is not certain, there is no shorter
 //! form.
 
+use super::INPUT;
 use super::input::assistant;
 use crate::codec::dialogue::{Step, steps};
-use crate::codec::{Body, DecodedReply, Member};
+use crate::codec::{Body, DecodedReply, Item};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{ConversationItem, ModelRequest, ReplyBlock, StopReason};
@@ -41,7 +42,7 @@ impl Snapshot {
             }
         }
         let answer = encode_reply(request, &decoded.reply.blocks);
-        let sent = full.get("input")?.as_array()?;
+        let sent = full.conversation();
         Some(Self {
             surroundings: surroundings(full),
             items: sent.len() + answer.len(),
@@ -53,24 +54,24 @@ impl Snapshot {
 
 /// Returns the shorter form of the request `full`, if it only adds items to those of `previous`.
 pub(crate) fn continuation(full: &Body, previous: &Snapshot) -> Option<Body> {
-    let input = full.get("input")?.as_array()?;
-    let (known, new) = input.split_at_checked(previous.items)?;
+    let (known, new) = full.conversation().split_at_checked(previous.items)?;
     let extends = !new.is_empty()
         && surroundings(full) == previous.surroundings
         && hash(known) == previous.known;
     if !extends {
         return None;
     }
-    let mut body = full.without("input");
-    let members = body.members_mut();
-    members.insert("input".into(), Value::Array(new.to_vec()));
-    members.insert("previous_response_id".into(), json!(previous.response_id));
+    let mut body = full
+        .without_conversation()
+        .with_conversation(INPUT, new.to_vec());
+    let id = json!(previous.response_id);
+    body.members_mut().insert("previous_response_id".into(), id);
     Some(body)
 }
 
 /// Encodes an answer as it will appear in the next full request, provided its ids can be sent back and the same tools
 /// are offered. With other tools the surroundings differ anyway.
-fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
+fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Item> {
     let lineage = request.model.to_string();
     let sealed = |data: &Option<String>| {
         data.clone().map(|data| OpaqueData {
@@ -109,7 +110,7 @@ fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Value> {
 /// Hashes every member of a request except its input.
 fn surroundings(full: &Body) -> Hash {
     let mut hasher = Sha256::new();
-    for (name, member) in full.members().filter(|(name, _)| *name != "input") {
+    for (name, member) in full.members().filter(|(name, _)| *name != INPUT) {
         add(&mut hasher, name.as_bytes());
         let mut json = Vec::new();
         member.write(&mut json);
@@ -118,11 +119,11 @@ fn surroundings(full: &Body) -> Hash {
     hasher.finalize().into()
 }
 
-fn hash<'a>(items: impl IntoIterator<Item = &'a Value>) -> Hash {
+fn hash<'a>(items: impl IntoIterator<Item = &'a Item>) -> Hash {
     let mut hasher = Sha256::new();
     for item in items {
         let mut json = Vec::new();
-        Member::Value(item).write(&mut json);
+        item.write(&mut json);
         add(&mut hasher, &json);
     }
     hasher.finalize().into()

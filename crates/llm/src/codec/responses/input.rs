@@ -4,11 +4,13 @@
 //! provider would have to look up (no ids of messages or calls), so a request is complete by itself.
 
 use super::{freeform, strict};
+use crate::codec::Item;
 use crate::codec::dialogue::{
     CallResult, GO_ON, ReplyPart, Step, is_blank, nonblank_blocks, steps,
 };
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::tool::OfferedTool;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -28,14 +30,59 @@ pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
     Some(text).filter(|text| !is_blank(text))
 }
 
+/// An item of the input.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum InputItem<'a> {
+    Message {
+        role: &'static str,
+        content: Content<'a>,
+    },
+    FunctionCall {
+        call_id: &'a str,
+        name: &'a str,
+        arguments: Cow<'a, str>,
+    },
+    /// A call of a tool that takes free text.
+    CustomToolCall {
+        call_id: &'a str,
+        name: &'a str,
+        input: Cow<'a, str>,
+    },
+    FunctionCallOutput {
+        call_id: &'a str,
+        output: Content<'a>,
+    },
+    CustomToolCallOutput {
+        call_id: &'a str,
+        output: Content<'a>,
+    },
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Text(Cow<'a, str>),
+    Parts(Vec<ContentPart<'a>>),
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ContentPart<'a> {
+    InputText { text: Cow<'a, str> },
+    InputImage { image_url: String },
+}
+
 /// Builds the input: the context as one message, then the conversation; never empty.
-pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
+pub(crate) fn input(request: &ModelRequest) -> Vec<Item> {
     let mut items = Vec::new();
-    let context: Vec<Value> = nonblank_blocks(&request.frame.context_blocks)
-        .map(|block| json!({"type": "input_text", "text": block.text}))
+    let context: Vec<ContentPart<'_>> = nonblank_blocks(&request.frame.context_blocks)
+        .map(|block| ContentPart::InputText {
+            text: Cow::Borrowed(&block.text),
+        })
         .collect();
     if !context.is_empty() {
-        items.push(json!({"type": "message", "role": "user", "content": context}));
+        items.push(user(context));
     }
     for step in steps(&request.conversation, &request.model) {
         match step {
@@ -43,17 +90,18 @@ pub(crate) fn input(request: &ModelRequest) -> Vec<Value> {
             Step::Results(answered) => {
                 items.extend(answered.iter().map(|one| result(one, &request.tools)));
             }
-            Step::User(text) => items.push(user(&text)),
+            Step::User(text) => items.push(user(vec![ContentPart::InputText { text }])),
         }
     }
     if items.is_empty() {
-        items.push(user(GO_ON));
+        let text = Cow::Borrowed(GO_ON);
+        items.push(user(vec![ContentPart::InputText { text }]));
     }
     items
 }
 
 /// Encodes the model's output for a request that offers these tools.
-pub(super) fn assistant(parts: &[ReplyPart<'_>], tools: &[OfferedTool]) -> Vec<Value> {
+pub(super) fn assistant(parts: &[ReplyPart<'_>], tools: &[OfferedTool]) -> Vec<Item> {
     // The API refuses reasoning without a following item; an answer that was cut off may end with some.
     let led = parts
         .iter()
@@ -63,35 +111,32 @@ pub(super) fn assistant(parts: &[ReplyPart<'_>], tools: &[OfferedTool]) -> Vec<V
     pieces.filter_map(|part| piece(part, tools)).collect()
 }
 
-fn piece(part: &ReplyPart<'_>, tools: &[OfferedTool]) -> Option<Value> {
+fn piece(part: &ReplyPart<'_>, tools: &[OfferedTool]) -> Option<Item> {
     match part {
-        ReplyPart::Text(text) => Some(json!({
-            "type": "message",
-            "role": "assistant",
+        ReplyPart::Text(text) => Some(Item::text(&InputItem::Message {
+            role: "assistant",
             // A list of `output_text` would need the id of the item it came in, which is not kept.
-            "content": text,
+            content: Content::Text(Cow::Borrowed(text)),
         })),
-        ReplyPart::Sealed { data, .. } => unseal(data),
+        ReplyPart::Sealed { data, .. } => unseal(data).as_ref().map(Item::text),
         ReplyPart::Call { id, name, input } => Some(call(id, name, input, tools)),
     }
 }
 
 /// Encodes a call in the form in which this request offers its tool.
-fn call(id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Value {
-    match freeform::argument(tools, name) {
-        Some(argument) => json!({
-            "type": "custom_tool_call",
-            "call_id": id,
-            "name": name,
-            "input": freeform::text(argument, input),
-        }),
-        None => json!({
-            "type": "function_call",
-            "call_id": id,
-            "name": name,
-            "arguments": arguments(input),
-        }),
-    }
+fn call(call_id: &str, name: &str, input: &Value, tools: &[OfferedTool]) -> Item {
+    Item::text(&match freeform::argument(tools, name) {
+        Some(argument) => InputItem::CustomToolCall {
+            call_id,
+            name,
+            input: freeform::text(argument, input),
+        },
+        None => InputItem::FunctionCall {
+            call_id,
+            name,
+            arguments: arguments(input),
+        },
+    })
 }
 
 /// Returns true for a sealed compaction item, which may also be the last of an answer.
@@ -109,31 +154,32 @@ fn unseal(data: &str) -> Option<Value> {
     (own && has("id") && has("encrypted_content")).then_some(item)
 }
 
-fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Value {
-    let output = if answered.is_error {
+fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Item {
+    let text = if answered.is_error {
         Cow::Owned(format!("{FAILED}{}", answered.content))
     } else {
         Cow::Borrowed(answered.content)
     };
     let output = match answered.image {
-        None => json!(output),
-        Some(image) => json!([
-            {"type": "input_text", "text": output},
-            {"type": "input_image", "image_url": image.data_url()},
+        None => Content::Text(text),
+        Some(image) => Content::Parts(vec![
+            ContentPart::InputText { text },
+            ContentPart::InputImage {
+                image_url: image.data_url(),
+            },
         ]),
     };
-    let kind = match freeform::argument(tools, &answered.name) {
-        Some(_) => "custom_tool_call_output",
-        None => "function_call_output",
-    };
-    json!({"type": kind, "call_id": answered.id, "output": output})
+    let call_id = answered.id.as_str();
+    Item::text(&match freeform::argument(tools, &answered.name) {
+        Some(_) => InputItem::CustomToolCallOutput { call_id, output },
+        None => InputItem::FunctionCallOutput { call_id, output },
+    })
 }
 
-fn user(text: &str) -> Value {
-    json!({
-        "type": "message",
-        "role": "user",
-        "content": [{"type": "input_text", "text": text}],
+fn user(parts: Vec<ContentPart<'_>>) -> Item {
+    Item::text(&InputItem::Message {
+        role: "user",
+        content: Content::Parts(parts),
     })
 }
 
