@@ -48,8 +48,8 @@ pub struct ControlHandle {
     shell: Shell,
     /// For answers to callers only; no effect depends on what is read here.
     readers: Readers,
-    agents_dir: String,
-    default_agent: AgentId,
+    agents_dir: Arc<str>,
+    default_agent: Arc<AgentId>,
     /// Held while an agent is created from a template or an archive, so that its home and its row are made together.
     creating: Arc<Mutex<()>>,
     /// Held while a binding is made or revoked, so that it and its secret change together.
@@ -68,8 +68,8 @@ impl ControlHandle {
         Self {
             shell,
             readers,
-            agents_dir,
-            default_agent,
+            agents_dir: agents_dir.into(),
+            default_agent: Arc::new(default_agent),
             creating: Arc::default(),
             binding: Arc::default(),
             request: None,
@@ -127,7 +127,7 @@ impl ControlHandle {
             home,
             model,
         } = request;
-        let kind = if agent_id == self.default_agent {
+        let kind = if agent_id == *self.default_agent {
             AgentKind::Default
         } else {
             AgentKind::Named

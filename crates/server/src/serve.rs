@@ -91,6 +91,7 @@ pub async fn serve(
         tasks: tasks.clone(),
         cut_off: signals.kill.clone(),
     });
+    let reads = Arc::new(ports.reads.clone());
     // Returns the token that ends the listener without the others; its connections go on.
     let serve_on = |transport: Transport, listener: Listener| {
         let gate = Gate {
@@ -101,7 +102,7 @@ pub async fn serve(
         };
         let read_state = ReadState {
             host: Arc::clone(&host),
-            reads: ports.reads.clone(),
+            reads: Arc::clone(&reads),
             setup: Arc::clone(&ports.setup),
             meters: ports.control.meters(),
             transport,
@@ -109,7 +110,7 @@ pub async fn serve(
         let act_state = ActState {
             host: Arc::clone(&host),
             control: ports.control.clone(),
-            reads: ports.reads.clone(),
+            reads: Arc::clone(&reads),
             manage: Arc::clone(&ports.manage),
         };
         let router = router(gate, read_state, act_state);

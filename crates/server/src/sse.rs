@@ -62,7 +62,7 @@ pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Re
     let cursor = start_cursor(&state.reads, &request).await?;
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
-        reads: state.reads.clone(),
+        reads: Arc::clone(&state.reads),
         host: Arc::clone(&state.host),
         request,
         cursor,
@@ -116,7 +116,7 @@ enum StreamEnd {
 }
 
 struct Pump {
-    reads: ReadHandle,
+    reads: Arc<ReadHandle>,
     host: Arc<Host>,
     request: StreamRequest,
     cursor: u64,

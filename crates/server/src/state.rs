@@ -50,7 +50,7 @@ pub(crate) struct Host {
 #[derive(Clone)]
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
-    pub(crate) reads: ReadHandle,
+    pub(crate) reads: Arc<ReadHandle>,
     pub(crate) setup: Arc<dyn SetupReader>,
     pub(crate) meters: HostMeters,
     pub(crate) transport: Transport,
@@ -61,7 +61,7 @@ pub(crate) struct ReadState {
 pub(crate) struct ActState {
     pub(crate) host: Arc<Host>,
     pub(crate) control: ControlHandle,
-    pub(crate) reads: ReadHandle,
+    pub(crate) reads: Arc<ReadHandle>,
     pub(crate) manage: Arc<dyn SetupManager>,
 }
 

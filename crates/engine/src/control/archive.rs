@@ -205,7 +205,7 @@ impl ControlHandle {
         origin: ImportOrigin,
         kept: Option<(Arc<RequestKey>, String)>,
     ) -> Result<(), Error> {
-        let kind = if agent_id == self.default_agent {
+        let kind = if agent_id == *self.default_agent {
             AgentKind::Default
         } else {
             AgentKind::Named

@@ -120,7 +120,7 @@ impl ControlHandle {
         };
         let mut source = self.shell.ports.entropy.source();
         let trial = Submission {
-            agent_id: self.default_agent.clone(),
+            agent_id: (*self.default_agent).clone(),
             text: TRIAL_TEXT.to_owned(),
             attempt: 1,
             record: DeliveryRecord {

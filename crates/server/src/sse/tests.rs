@@ -54,7 +54,7 @@ fn request(name: &str) -> StreamRequest {
 fn pump(engine: &TestEngine, name: &str, cursor: u64) -> (Pump, mpsc::Receiver<Bytes>) {
     let (chunks, received) = mpsc::channel(CHUNKS);
     let pump = Pump {
-        reads: engine.reads(),
+        reads: Arc::new(engine.reads()),
         host: host(1),
         request: request(name),
         cursor,
@@ -86,7 +86,7 @@ async fn one_stream_more_than_allowed_is_refused() {
     let engine = TestEngine::start().await;
     let state = ReadState {
         host: host(0),
-        reads: engine.reads(),
+        reads: Arc::new(engine.reads()),
         setup: Arc::new(NoSetup),
         meters: engine.control().meters(),
         transport: Transport::Unix,
@@ -104,7 +104,7 @@ async fn a_reader_who_leaves_makes_room_for_another() {
     let engine = TestEngine::start().await;
     let state = ReadState {
         host: host(1),
-        reads: engine.reads(),
+        reads: Arc::new(engine.reads()),
         setup: Arc::new(NoSetup),
         meters: engine.control().meters(),
         transport: Transport::Unix,
