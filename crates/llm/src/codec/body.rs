@@ -39,12 +39,10 @@ pub(crate) enum Member<'a> {
     Value(&'a Value),
     /// The tools as JSON text.
     Tools(&'a str),
-    /// The conversation.
     Items(&'a [Item]),
 }
 
 impl Item {
-    /// Renders an item.
     pub(crate) fn text(item: &impl Serialize) -> Self {
         // Neither the items of the codecs nor a buffer can fail to be written.
         Self::Text(serde_json::to_string(item).unwrap_or_default())

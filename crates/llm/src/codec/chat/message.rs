@@ -15,7 +15,6 @@ pub(super) enum Role {
     Tool,
 }
 
-/// One message.
 #[derive(Debug, Serialize)]
 pub(super) struct Message<'a> {
     pub(super) role: Role,
@@ -49,14 +48,14 @@ impl<'a> Message<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Content<'a> {
-    /// Written as null.
+    /// Null on the wire: an answer that has calls and no text.
     Absent,
     Text(Cow<'a, str>),
     Parts(Vec<ContentPart<'a>>),
 }
 
 impl<'a> Content<'a> {
-    /// Appends a paragraph.
+    /// Appends words as a paragraph of their own.
     pub(super) fn append(&mut self, words: &'a str) {
         match self {
             Self::Absent => *self = Self::Text(Cow::Borrowed(words)),
