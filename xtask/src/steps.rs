@@ -108,14 +108,23 @@ pub(crate) fn planted(repo: &Repo, seeds: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(outcome == Outcome::Failed)))
 }
 
-/// Runs the properties of prompts over this many generated histories and turns, many more than the tests do.
+/// Runs the properties of prompts over this many generated histories and turns, many more than the tests do. Optimised,
+/// because a hundred thousand take half an hour otherwise.
 pub(crate) fn histories(repo: &Repo, number: &str) -> Result<ExitCode, Failure> {
     if number.parse::<u32>().is_err() {
         return Err(format!("{number:?} is no number of histories"));
     }
     let mut command = Command::new("cargo");
     command
-        .args(["test", "--package", "holon-prompt", "--test", "it", "--"])
+        .args([
+            "test",
+            "--release",
+            "--package",
+            "holon-prompt",
+            "--test",
+            "it",
+        ])
+        .arg("--")
         .args(["properties::", "histories::"])
         .env("HOLON_PROMPT_HISTORIES", number)
         .env("HOLON_HISTORIES", number);
