@@ -23,6 +23,9 @@ pub const STREAM_ERROR: &str = "error";
 /// move the reader's cursor. The event of the recorded round replaces the deltas of that round.
 pub const ASSISTANT_DELTA: &str = "assistant_delta";
 
+/// Stream event of a run whose agent is at work on another message; its data is a [`crate::RunQueued`].
+pub const RUN_QUEUED: &str = "run_queued";
+
 /// Stream event that ends the stream of a run; its data is the run's response.
 pub const RUN_COMPLETED: &str = "run_completed";
 

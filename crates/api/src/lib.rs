@@ -64,7 +64,7 @@ pub use model::{
     ModelPrice, ModelsResponse, SetModelRequest,
 };
 pub use provenance::Provenance;
-pub use run::RunRequest;
+pub use run::{RunQueued, RunRequest};
 pub use runtime::{
     AuthInfo, AuthMode, Handshake, Health, ProtocolInfo, Readiness, ReloadResponse, Root,
     RuntimeInfo, ShutdownResponse,

@@ -1,7 +1,7 @@
-//! Request of `POST /control/run`. The response is `domain::run::RunOnceResponse`.
+//! Request of `POST /control/run`, and what its stream tells of a run that waits for its turn. The response is `domain::run::RunOnceResponse`.
 
-use holon_domain::AgentId;
 use holon_domain::authority::TrustLevel;
+use holon_domain::{AgentId, MessageId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +39,15 @@ pub struct RunRequest {
     /// Trust that the text deserves, `trusted_operator` when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<TrustLevel>,
+}
+
+/// Data of the frame [`RUN_QUEUED`](crate::event::RUN_QUEUED): the message of the run. The `turn_started` with this
+/// message ends the wait.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunQueued {
+    pub message_id: MessageId,
+    /// Position in the agent's queue, counted from 1.
+    pub message_seq: u64,
 }
 
 #[cfg(test)]

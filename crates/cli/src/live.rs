@@ -2,6 +2,7 @@
 //!
 //! Deltas are provisional. The text of one attempt is shown as long as no piece of it is missing. If the round is asked
 //! again, what was shown is declared void. The recorded answer adds what was not shown, so that nothing is shown twice.
+//! Of a turn before that of the run nothing is shown, except that the run waits for it.
 //! While no text arrives, a line says what the agent does; it is gone before anything else is shown.
 //! Nothing here prints: the caller passes each `LiveOutput` to the output.
 
@@ -11,6 +12,7 @@ use crate::render;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::event::Event;
 use holon_domain::feed::EventRecord;
+use holon_domain::queue::MessageSeq;
 use line::ActivityLine;
 
 /// One thing to show.
@@ -52,6 +54,8 @@ pub(crate) struct LiveAnswer {
     attempt: Option<Attempt>,
     /// True if the cursor is behind text on the last line of standard output.
     in_line: bool,
+    /// Position of the run's message in the queue of the agent, while another turn comes first.
+    queued: Option<MessageSeq>,
     activity: ActivityLine,
 }
 
@@ -88,12 +92,25 @@ impl LiveAnswer {
             parts,
             attempt: None,
             in_line: false,
+            queued: None,
             activity: ActivityLine::new(),
         }
     }
 
-    /// Takes an event with its position. What it says of the agent's activity replaces the line, if there is one.
+    /// Takes the news that another turn of the agent comes before that of the run's message.
+    pub(crate) const fn queue(&mut self, message_seq: MessageSeq) {
+        self.queued = Some(message_seq);
+    }
+
+    /// Takes an event with its position. What it says of the agent's activity replaces the line, if there is one. Events
+    /// before the run's own turn tell of other work.
     pub(crate) fn record(&mut self, record: &EventRecord) -> Vec<LiveOutput> {
+        if let Some(message_seq) = self.queued {
+            match &record.event {
+                Event::TurnStarted(e) if e.message_seq == Some(message_seq) => self.queued = None,
+                _ => return Vec::new(),
+            }
+        }
         let mut show = self.event(&record.event);
         self.activity.push(record);
         if self.activity.is_shown {
@@ -124,7 +141,9 @@ impl LiveAnswer {
         let mut show = Vec::new();
         self.end_line(&mut show);
         self.activity.is_shown = true;
-        show.push(LiveOutput::Activity(self.activity.words()));
+        show.push(LiveOutput::Activity(
+            self.activity.words(self.queued.is_some()),
+        ));
         show
     }
 

@@ -6,8 +6,8 @@ use crate::error::Error;
 pub(crate) use crate::exchange::ReadTimeout;
 use crate::exchange::{HttpRequest, HttpResponse, RequestBody, send_request};
 use crate::repeat;
-use crate::run_stream::read_run;
-use crate::stream::{EventStream, StreamItem, StreamSource};
+use crate::run_stream::{RunItem, read_run};
+use crate::stream::{EventStream, StreamSource};
 use crate::view::{Agent, AgentListEntry, Identity, Run};
 use holon_api::{
     AdmittedResponse, ArchiveAgentResponse, ControlAction, ControlRequest, ControlResponse,
@@ -348,14 +348,14 @@ impl Client {
             .await
     }
 
-    /// Runs one request to its outcome like `run`, and passes its deltas and events to `news` while it goes on.
+    /// Runs one request to its outcome like `run`, and passes its news to `news` while it goes on.
     ///
     /// # Errors
     /// As [`Error`] lists. A host that is too old for this refuses the query before it does anything.
     pub async fn run_watched(
         &self,
         request: &RunRequest,
-        news: impl FnMut(StreamItem),
+        news: impl FnMut(RunItem),
     ) -> Result<Answer<Run>, Error> {
         let target = "/control/run?deltas=true".to_owned();
         let response = self.respond(target, request, ReadTimeout::Unlimited);

@@ -39,6 +39,7 @@ pub use error::Error;
 pub use page::{SeqPage, SeqQuery};
 pub use repeat::new_key;
 pub use retry::retry_read;
+pub use run_stream::RunItem;
 pub use stream::{EventStream, StreamItem};
 pub use task::TaskOutputQuery;
 pub use upload::{ArchiveReader, Upload};

@@ -1,6 +1,7 @@
 //! One-shot runs: admits one operator message, waits for the commit that settles it, and builds the response.
 
 mod joined;
+mod own_turns;
 mod progress;
 mod response;
 mod tally;
@@ -111,6 +112,7 @@ async fn run_named(
     if let Some(admitted) = control.kept_admission(agent_id).await? {
         // The request was admitted before, so nothing is prepared again: this caller joins the run.
         let watch = RunWatch::begin(control, agent_id, news).await;
+        let watch = watch.of_message(&admitted);
         let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
         return Ok(answer.await?.respond());
     }
@@ -124,6 +126,7 @@ async fn run_named(
     let admitted = control
         .admit_from(Sender::Client, agent_id, ingress)
         .await?;
+    let watch = watch.of_message(&admitted);
     let answer = watch.beside(await_outcome(control, admitted, waits, abandoned));
     let response = answer.await?.respond();
     Ok(RunOnceResponse { notes, ..response })

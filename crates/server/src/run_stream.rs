@@ -11,8 +11,8 @@ use crate::state::{ActState, Host};
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use bytes::{Bytes, BytesMut};
-use holon_api::event::{RUN_COMPLETED, STREAM_ERROR};
-use holon_api::{EventEnvelope, Projection};
+use holon_api::event::{RUN_COMPLETED, RUN_QUEUED, STREAM_ERROR};
+use holon_api::{EventEnvelope, Projection, RunQueued};
 use holon_domain::AgentId;
 use holon_domain::limits::STREAM_HEARTBEAT_MS;
 use holon_domain::run::RunOnceResponse;
@@ -88,6 +88,15 @@ impl StreamedRun {
     fn write_news(&self, chunk: &mut BytesMut, news: &RunNews) {
         match news {
             RunNews::Began(_) => {}
+            RunNews::Queued(admitted) => {
+                let queued = RunQueued {
+                    message_id: admitted.message_id.clone(),
+                    message_seq: admitted.message_seq,
+                };
+                if let Ok(data) = serde_json::to_string(&queued) {
+                    frame::notice(chunk, RUN_QUEUED, &data);
+                }
+            }
             RunNews::Delta(delta) => write_delta(chunk, &self.agent_id, delta),
             RunNews::Event(record) => {
                 let envelope = EventEnvelope::new(&self.agent_id, record, Projection::Operator);

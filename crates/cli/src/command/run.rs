@@ -12,10 +12,11 @@ use crate::target::{RemoteHost, Target};
 use crate::{host, path, render, settings};
 use holon_api::RunRequest;
 use holon_client::view::Run;
-use holon_client::{Answer, Client, StreamItem};
+use holon_client::{Answer, Client, RunItem};
 use holon_config::{Flags, Providers, Settings, Source};
 use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
+use holon_domain::queue::MessageSeq;
 use holon_domain::run::RunOnceResponse;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -206,8 +207,9 @@ impl Live<'_> {
             return client.run(request).await;
         }
         let watched = client.run_watched(request, |item| match item {
-            StreamItem::Delta(delta) => self.show(|answer| answer.delta(&delta)),
-            StreamItem::Event(envelope) => self.show(|answer| answer.record(&to_record(&envelope))),
+            RunItem::Queued(queued) => self.queue(queued.message_seq),
+            RunItem::Delta(delta) => self.show(|answer| answer.delta(&delta)),
+            RunItem::Event(envelope) => self.show(|answer| answer.record(&to_record(&envelope))),
         });
         match self.count_seconds(watched).await {
             Err(error) if error.code() == Some(UNKNOWN_QUERY) => client.run(request).await,
@@ -263,6 +265,7 @@ impl Live<'_> {
             while let Some(news) = heard.recv().await {
                 match news {
                     RunNews::Began(_) => {}
+                    RunNews::Queued(admitted) => self.queue(admitted.message_seq),
                     RunNews::Delta(delta) => self.show(|answer| answer.delta(&delta)),
                     RunNews::Event(record) => self.show(|answer| answer.record(&record)),
                 }
@@ -298,6 +301,13 @@ impl Live<'_> {
         // A panic cannot leave the state half-changed, so a poisoned lock is safe to use.
         let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
         self.output.show(&change(&mut answer));
+    }
+
+    fn queue(&self, message_seq: MessageSeq) {
+        self.show(|answer| {
+            answer.queue(message_seq);
+            Vec::new()
+        });
     }
 
     fn finish(&self, response: &Run, answer: &str) {

@@ -8,6 +8,8 @@ use holon_presentation::{DisplayMode, Reducer};
 
 /// Shown before the first event tells of an activity.
 const WAITING: &str = "Waiting for the agent";
+/// Shown while the agent is at work on another message.
+const QUEUED: &str = "waiting: the agent is at work on an earlier message";
 
 /// What a run does right now.
 #[derive(Debug)]
@@ -43,9 +45,13 @@ impl ActivityLine {
     }
 
     /// Returns the words of the line. The time stands first, because a long line is cut at its end.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn words(&self, is_queued: bool) -> String {
         let live = self.reducer.live_item();
-        let words = live.map_or_else(|| WAITING.to_owned(), |item| item.presentation.summary);
+        let words = match (is_queued, live) {
+            (true, _) => QUEUED.to_owned(),
+            (false, Some(item)) => item.presentation.summary,
+            (false, None) => WAITING.to_owned(),
+        };
         format!("{}  {words}", elapsed(self.seconds))
     }
 }

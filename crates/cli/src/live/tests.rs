@@ -235,3 +235,36 @@ fn an_answer_that_goes_into_a_pipe_is_told_by_the_line() {
     live.delta(&delta(1, 7, 0, "Hello"));
     assert_eq!(spell(live.tick()), "<1 s  Assistant progress: Hello>");
 }
+
+#[test]
+fn nothing_of_the_turns_before_its_own_is_shown_but_that_the_run_waits() {
+    let started = |event_seq, message_seq: u64| {
+        let payload = serde_json::json!({
+            "message_id": "msg_1", "message_kind": "operator_prompt", "run_id": "run_1", "turn_index": message_seq,
+            "requested_model": "a/1", "message_seq": message_seq,
+        });
+        record(event_seq, "turn_started", &payload)
+    };
+    let retry = serde_json::json!({
+        "turn_index": 1, "round": 1, "attempt": 1, "failure_kind": "server_error", "error": "it broke",
+        "backoff_ms": 2_000, "retry_at": "2026-11-14T23:46:40.123Z", "model_ref": "a/1",
+    });
+    let mut live = live();
+    live.queue(3);
+    let waits = "waiting: the agent is at work on an earlier message";
+    assert_eq!(spell(live.record(&command(1))), "");
+    assert_eq!(spell(live.tick()), format!("<1 s  {waits}>"));
+    assert_eq!(
+        spell(live.record(&record(2, "provider_retry_scheduled", &retry))),
+        ""
+    );
+    assert_eq!(spell(live.record(&started(3, 2))), "");
+    assert_eq!(spell(live.tick()), format!("<2 s  {waits}>"));
+    let shown = spell(live.record(&started(4, 3)));
+    assert!(!shown.contains(waits), "{shown}");
+    assert_eq!(
+        spell(live.record(&command(5))),
+        "<2 s  Running: cargo test>"
+    );
+    assert_eq!(spell(live.delta(&delta(1, 7, 0, "Mine."))), "<>Mine.");
+}

@@ -6,6 +6,7 @@ use crate::support::world;
 use crate::terminal::Terminal;
 use holon_testkit::World;
 use holon_testkit::provider::{Fault, Point, Protocol, Provider, Round, Script};
+use serde_json::json;
 
 /// Creates a world whose model plays these rounds.
 fn world_with(protocol: Protocol, rounds: impl IntoIterator<Item = Round>) -> (World, Provider) {
@@ -46,6 +47,56 @@ fn a_terminal_shows_the_text_while_it_arrives_and_never_twice() {
             assert_eq!(served.terminate().0, Some(0));
         }
     }
+}
+
+/// Starts a run of `main` behind another turn, lets the turns go on once the run waits, and checks what was shown.
+fn wait_behind_another_turn(world: &World, provider: &Provider) {
+    let mut terminal = Terminal::start(world, &["run", "mine", "--agent", "main"]);
+    terminal.wait_for("waiting: the agent is at work on an earlier message");
+    provider.gate("other").open();
+    let seen = terminal.finish();
+    assert!(seen.contains("My own answer.\n"), "{seen}");
+    assert!(!seen.contains("Words for others."), "{seen}");
+}
+
+#[test]
+fn a_run_shows_no_text_of_the_turn_that_its_agent_is_at_work_on() {
+    let (world, provider) = world_with(
+        Protocol::Chat,
+        [
+            Round::text("I look.")
+                .call("AgentGet", json!({}))
+                .hold(Point::BeforeHeaders, "other"),
+            Round::text("Words for others."),
+            Round::text("My own answer."),
+        ],
+    );
+    let served = world.serve(&[]);
+    assert_eq!(world.run(&["prompt", "theirs"]).code, Some(0));
+    provider.gate("other").reached();
+    wait_behind_another_turn(&world, &provider);
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_run_without_a_host_shows_no_text_of_a_turn_that_a_host_left_open() {
+    let (world, provider) = world_with(
+        Protocol::Chat,
+        [
+            Round::text("Never heard.").hold(Point::BeforeHeaders, "first"),
+            Round::text("I look.")
+                .call("AgentGet", json!({}))
+                .hold(Point::BeforeHeaders, "other"),
+            Round::text("Words for others."),
+            Round::text("My own answer."),
+        ],
+    );
+    let served = world.serve(&[]);
+    assert_eq!(world.run(&["prompt", "theirs"]).code, Some(0));
+    provider.gate("first").reached();
+    served.crash();
+    provider.gate("first").open();
+    wait_behind_another_turn(&world, &provider);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Event streams that break, repeat events, or resume on another store.
 
 use crate::canned::{Host, Script, event, json, stream};
-use holon_client::{Error, EventStream, StreamItem, retry_read};
+use holon_client::{Error, EventStream, RunItem, StreamItem, retry_read};
 use holon_domain::AgentId;
 use holon_domain::limits::STREAM_RETRIES;
 
@@ -232,7 +232,7 @@ async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says
     let mut texts = Vec::new();
     let client = host.client();
     let broken = client.run_watched(&request, |item| {
-        if let StreamItem::Delta(delta) = item {
+        if let RunItem::Delta(delta) = item {
             texts.push(delta.text);
         }
     });
@@ -242,6 +242,27 @@ async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says
     let refused = host.client().run_watched(&request, |_| {}).await;
     assert_eq!(refused.unwrap_err().code(), Some("agent_stopped"));
     assert_eq!(host.heard()[0], "POST /control/run?deltas=true HTTP/1.1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watched_run_that_waits_for_its_turn_names_its_message() {
+    let queued =
+        "event: run_queued\ndata: {\"message_id\":\"msg_1\",\"message_seq\":4,\"later\":true}\n\n";
+    let unknown = "event: run_of_a_newer_host\ndata: {\"message_seq\":4}\n\n";
+    let frames = format!("{unknown}{queued}{}", delta(0, "word"));
+    let host = Host::start(vec![stream("e", &frames)]);
+    let mut seen = Vec::new();
+    let request = holon_api::RunRequest::default();
+    let client = host.client();
+    let ran = client.run_watched(&request, |item| {
+        seen.push(match item {
+            RunItem::Queued(queued) => format!("{} {}", queued.message_id, queued.message_seq),
+            RunItem::Event(envelope) => envelope.kind,
+            RunItem::Delta(delta) => delta.text,
+        });
+    });
+    assert!(matches!(ran.await, Err(Error::Interrupted { .. })));
+    assert_eq!(seen, ["msg_1 4", "word"]);
 }
 
 #[tokio::test(start_paused = true)]

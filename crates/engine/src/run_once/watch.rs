@@ -1,8 +1,12 @@
 //! News of a run while it goes on: the text of its answers, and the events of its agent.
+//!
+//! A named agent may be at work on other messages. Its deltas are passed only if they belong to a turn of the run.
 
+use super::own_turns::{OwnTurns, TurnRows};
 use crate::control::ControlHandle;
 use crate::news::wait_for_news;
 use crate::reads::add_labels;
+use crate::request::AdmittedMessage;
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventPage, EventQuery, EventRecord, FeedNotice};
@@ -17,7 +21,11 @@ use tokio::sync::{broadcast, mpsc};
 pub enum RunNews {
     /// The agent that answers is ready. Always the first news, and the request is not admitted yet.
     Began(AgentId),
+    /// The agent is at work on another message, and the request waits for its turn.
+    Queued(AdmittedMessage),
+    /// Text of a turn of the run.
     Delta(Arc<AssistantDelta>),
+    /// Event of the agent, of any turn.
     Event(Box<EventRecord>),
 }
 
@@ -29,6 +37,7 @@ struct Passing<'a> {
     agent_id: AgentId,
     /// Position of the last event that was passed.
     cursor: u64,
+    turns: OwnTurns,
     deltas: broadcast::Receiver<Arc<AssistantDelta>>,
     notices: broadcast::Receiver<FeedNotice>,
     to: mpsc::Sender<RunNews>,
@@ -50,6 +59,7 @@ impl<'a> RunWatch<'a> {
             control,
             agent_id: agent_id.clone(),
             cursor: 0,
+            turns: OwnTurns::All,
             deltas: control.shell().deltas.subscribe(),
             notices: control.shell().store.subscribe_to(agent_id),
             to,
@@ -59,6 +69,14 @@ impl<'a> RunWatch<'a> {
             None => return Self(None),
         }
         Self(Some(passing))
+    }
+
+    /// Restricts the text to the turns of one message. Without this, every turn of the agent belongs to the run.
+    pub(super) fn of_message(mut self, admitted: &AdmittedMessage) -> Self {
+        if let Some(passing) = &mut self.0 {
+            passing.turns = OwnTurns::of_message(admitted.clone());
+        }
+        self
     }
 
     /// Waits for the answer and passes news meanwhile. A receiver that does not read never holds the answer up: it
@@ -84,13 +102,14 @@ impl<'a> RunWatch<'a> {
 impl Passing<'_> {
     /// Passes news until the receiver is gone or the host ends.
     async fn pass(&mut self) {
+        if !self.pass_queued().await {
+            return;
+        }
         loop {
             let go_on = tokio::select! {
                 biased;
                 delta = self.deltas.recv() => match delta {
-                    Ok(delta) if delta.agent_id == self.agent_id => {
-                        self.to.send(RunNews::Delta(delta)).await.is_ok()
-                    }
+                    Ok(delta) if delta.agent_id == self.agent_id => self.pass_delta(delta).await,
                     // A slow receiver misses pieces; their offsets tell it.
                     Ok(_) | Err(RecvError::Lagged(_)) => true,
                     Err(RecvError::Closed) => false,
@@ -105,6 +124,33 @@ impl Passing<'_> {
         }
     }
 
+    /// Tells that another turn comes first, if one does.
+    async fn pass_queued(&mut self) -> bool {
+        let Some(rows) = self.turn_rows().await else {
+            return true;
+        };
+        match self.turns.queued(&rows) {
+            Some(admitted) => self.to.send(RunNews::Queued(admitted)).await.is_ok(),
+            None => true,
+        }
+    }
+
+    /// Passes a delta if it belongs to the run. False if the receiver is gone.
+    async fn pass_delta(&mut self, delta: Arc<AssistantDelta>) -> bool {
+        !self.is_own(&delta).await || self.to.send(RunNews::Delta(delta)).await.is_ok()
+    }
+
+    /// Returns true if a delta belongs to a turn of the run. The rows are read once for each turn.
+    async fn is_own(&mut self, delta: &AssistantDelta) -> bool {
+        if let Some(known) = self.turns.known(delta.turn_index) {
+            return known;
+        }
+        match self.turn_rows().await {
+            Some(rows) => self.turns.judge(delta.turn_index, &rows),
+            None => false,
+        }
+    }
+
     /// Passes all new events. Deltas that came before them go first, so that a recorded round follows its own deltas.
     async fn pass_events(&mut self) -> bool {
         loop {
@@ -112,7 +158,7 @@ impl Passing<'_> {
                 return false;
             };
             while let Some(delta) = self.ready_delta() {
-                if self.to.send(RunNews::Delta(delta)).await.is_err() {
+                if !self.pass_delta(delta).await {
                     return false;
                 }
             }
@@ -138,7 +184,7 @@ impl Passing<'_> {
         let page = self.read(EventOrder::Ascending, EVENT_PAGE).await;
         let mut fits = true;
         while fits && let Some(delta) = self.ready_delta() {
-            fits = self.to.try_send(RunNews::Delta(delta)).is_ok();
+            fits = !self.is_own(&delta).await || self.to.try_send(RunNews::Delta(delta)).is_ok();
         }
         for record in page.into_iter().flat_map(|page| page.events) {
             if !fits {
@@ -176,6 +222,22 @@ impl Passing<'_> {
             let mut page = reader.events(no, query)?;
             add_labels(reader, no, &mut page.events)?;
             Ok(Some(page))
+        });
+        read.await.ok().flatten()
+    }
+
+    /// Reads what tells whose turn it is. `None` if every turn is the run's, or if the rows cannot be read.
+    async fn turn_rows(&self) -> Option<TurnRows> {
+        let seq = self.turns.message_seq()?;
+        let id = self.agent_id.clone();
+        let read = self.control.readers().read(move |reader| {
+            let Some((no, agent)) = reader.agent(&id)? else {
+                return Ok(None);
+            };
+            Ok(Some(TurnRows {
+                open: agent.open_turn,
+                outcome: reader.outcome(no, seq)?,
+            }))
         });
         read.await.ok().flatten()
     }

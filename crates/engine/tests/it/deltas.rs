@@ -5,7 +5,8 @@ use crate::runs::request;
 use async_trait::async_trait;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::delta::TextSink;
-use holon_domain::limits::{DELTAS_KEPT, SUSPENSION_PAUSE_MAX_MS};
+use holon_domain::event::Event;
+use holon_domain::limits::{self, DELTAS_KEPT, SUSPENSION_PAUSE_MAX_MS};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_engine::ports::ModelClient;
@@ -173,6 +174,7 @@ async fn a_watched_run_tells_its_agent_first_and_its_deltas_before_the_recorded_
     while let Some(news) = heard.recv().await {
         seen.push(match news {
             RunNews::Began(again) => panic!("{again} began twice"),
+            RunNews::Queued(_) => panic!("an agent of its own has no other message"),
             RunNews::Delta(delta) => delta.text.clone(),
             RunNews::Event(record) => record.event.kind().to_owned(),
         });
@@ -194,4 +196,53 @@ async fn a_caller_that_does_not_read_the_news_of_its_run_gets_its_answer_all_the
     };
     let run = host.control().run_once_watched(request, news).await;
     assert_eq!(run.unwrap().final_text, "done");
+}
+
+#[tokio::test]
+async fn a_watched_run_behind_another_turn_tells_that_it_waits_and_passes_its_own_text_only() {
+    let house = House::new();
+    let host = host_of(
+        &house,
+        [
+            attempt(&["Half"], Err(failure(ModelFailureKind::ServerError))),
+            attempt(&["The", "irs."], says("Theirs.")),
+            attempt(&["Mi", "ne."], says("Mine.")),
+        ],
+    )
+    .await;
+    prompt(&host, "main", "theirs").await;
+    until_event(&host, "main", "provider_retry_scheduled").await;
+    let (news, mut heard) = mpsc::channel(512);
+    let request = RunRequest {
+        agent_id: Some(agent("main")),
+        ..request("mine")
+    };
+    let control = host.control();
+    let seen = async {
+        let mut seen = Vec::new();
+        while let Some(news) = heard.recv().await {
+            match news {
+                RunNews::Began(_) => {}
+                RunNews::Queued(admitted) => {
+                    seen.push(format!("queued {}", admitted.message_seq));
+                    // Longer than the first pause of a retry, shorter than the patience of a caller.
+                    house.clock.advance(limits::ATTENDED_PATIENCE_MS / 2);
+                }
+                RunNews::Delta(delta) => seen.push(delta.text.clone()),
+                RunNews::Event(record) => {
+                    if let Event::TurnStarted(e) = &record.event {
+                        seen.push(format!("turn of {:?}", e.message_seq));
+                    }
+                }
+            }
+        }
+        seen
+    };
+    let (run, seen) = tokio::join!(control.run_once_watched(request, news), seen);
+    assert_eq!(run.unwrap().final_text, "Mine.");
+    assert_eq!(seen[0], "queued 2", "{seen:?}");
+    let texts: Vec<&String> = seen.iter().filter(|one| one.ends_with('.')).collect();
+    assert_eq!(texts, ["ne."], "{seen:?}");
+    assert!(!seen.contains(&"The".to_owned()), "{seen:?}");
+    assert!(seen.contains(&"turn of Some(2)".to_owned()), "{seen:?}");
 }

@@ -25,7 +25,8 @@ pub(crate) struct RunParams {
 }
 
 /// `POST /control/run`: runs one request and returns its outcome. With `deltas=true` the response is an event stream:
-/// deltas and events of the answering agent, and at the end `run_completed` with the outcome, or `error`.
+/// `run_queued` if the agent is at work on another message, the deltas of the run's own turns and all events of the
+/// answering agent, and at the end `run_completed` with the outcome, or `error`.
 pub(crate) async fn run(
     Act(state): Act,
     Params(params): Params<RunParams>,

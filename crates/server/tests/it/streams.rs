@@ -2,7 +2,7 @@
 
 use crate::world::World;
 use holon_api::RunRequest;
-use holon_client::{Error as ClientError, EventStream, StreamItem};
+use holon_client::{Error as ClientError, EventStream, RunItem, StreamItem};
 use holon_domain::limits::STREAM_LAG;
 use holon_testkit::engine::{TestEngine, agent};
 use tokio::io::Interest;
@@ -298,8 +298,9 @@ async fn watch_run(world: &World, request: &RunRequest) -> (String, Vec<String>)
     let mut seen = Vec::new();
     let news = |item| {
         seen.push(match item {
-            StreamItem::Event(envelope) => envelope.kind,
-            StreamItem::Delta(delta) => delta.text,
+            RunItem::Queued(_) => "queued".to_owned(),
+            RunItem::Event(envelope) => envelope.kind,
+            RunItem::Delta(delta) => delta.text,
         });
     };
     let answer = world.local().run_watched(request, news).await.unwrap();
