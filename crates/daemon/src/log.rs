@@ -5,8 +5,7 @@
 
 use crate::log_file::RotatingLog;
 use holon_config::{Settings, Source};
-use holon_domain::text::is_display_control;
-use std::fmt::Write as _;
+use holon_domain::visible::show_all;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,26 +110,13 @@ impl<W: Write> Write for EscapingWriter<W> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         // A line is written in one call, so no character is cut.
         self.0
-            .write_all(escape(&String::from_utf8_lossy(line)).as_bytes())?;
+            .write_all(show_all(&String::from_utf8_lossy(line)).as_bytes())?;
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.0.flush()
     }
-}
-
-fn escape(line: &str) -> String {
-    let mut escaped = String::with_capacity(line.len());
-    for c in line.chars() {
-        if is_display_control(c) && !matches!(c, '\n' | '\t') {
-            // Writing to a string cannot fail.
-            write!(escaped, "{}", c.escape_unicode()).ok();
-        } else {
-            escaped.push(c);
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

@@ -37,8 +37,9 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
     )
 }
 
-/// Returns true for characters that control a display: control characters, line ends and tabs, and the marks that
-/// change the direction of writing, which can make one text look like another.
+/// Returns true for characters that no name may hold because they control a display: control characters, line ends and
+/// tabs, and the marks that change the direction of writing, which can make one name look like another. Text on a display
+/// is shown by [`crate::visible`], which knows more of them.
 #[must_use]
 pub const fn is_display_control(c: char) -> bool {
     matches!(c,

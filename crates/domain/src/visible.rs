@@ -3,8 +3,9 @@
 //!
 //! Unseen are characters without ink and those that change the reading order. A few of them have an ordinary use, in
 //! which they stay: the joiners inside words of the scripts that need them and between emoji, and one variation selector
-//! behind a character that has a picture. Invariants: no unseen character stays beside an ASCII letter or digit, and no
-//! two stay side by side, so that they carry no text.
+//! behind a character that has a picture, or inside a keycap. Invariants: apart from keycaps no unseen character stays
+//! beside an ASCII letter or digit, and no two stay side by side, so that they carry no text.
+//! Prompts, terminals and logs share this definition; each spells a hidden character in its own way.
 
 use std::borrow::Cow;
 
@@ -40,6 +41,15 @@ pub fn show_on_line(text: &str) -> Cow<'_, str> {
 }
 
 fn escape(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
+    replace_hidden(text, is_hidden, |c, shown| shown.extend(c.escape_unicode()))
+}
+
+/// Spells the hidden characters of a text with `spell`. Unseen ones in their ordinary use stay.
+pub fn replace_hidden(
+    text: &str,
+    is_hidden: impl Fn(char) -> bool,
+    mut spell: impl FnMut(char, &mut String),
+) -> Cow<'_, str> {
     if !text.chars().any(&is_hidden) {
         return Cow::Borrowed(text);
     }
@@ -48,7 +58,7 @@ fn escape(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         if is_hidden(c) && !is_ordinary(before, c, rest.clone().next()) {
-            shown.extend(c.escape_unicode());
+            spell(c, &mut shown);
         } else {
             shown.push(c);
         }
@@ -58,8 +68,10 @@ fn escape(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
 }
 
 /// Returns true if an unseen character is used as its script uses it.
-fn is_ordinary(before: Option<char>, c: char, after: Option<char>) -> bool {
+#[must_use]
+pub fn is_ordinary(before: Option<char>, c: char, after: Option<char>) -> bool {
     match (before, c, after) {
+        (Some('0'..='9' | '#' | '*'), '\u{fe0f}', Some('\u{20e3}')) => true,
         (Some(before), NON_JOINER | JOINER, Some(after)) => {
             (joins(before) && joins(after))
                 || (c == JOINER
@@ -153,6 +165,7 @@ mod tests {
             "क\u{94d}\u{200d}ष",
             "❤\u{fe0f} done ✔\u{fe0e}",
             "👩\u{200d}💻 👩\u{1f3fd}\u{200d}🔧 🏳\u{fe0f}\u{200d}🌈",
+            "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
             "┌──┐ → “quoted” — dash…",
         ] {
             assert_eq!(show_all(text), text);
@@ -185,7 +198,8 @@ mod tests {
                 let [left, right] = pair else { continue };
                 let hidden = |c: &char| !c.is_ascii() && is_unseen(*c);
                 prop_assert!(!hidden(left) || !right.is_ascii_alphanumeric(), "{shown:?}");
-                prop_assert!(!left.is_ascii_alphanumeric() || !hidden(right), "{shown:?}");
+                let keycap = shown.windows(3).any(|key| key.starts_with(pair) && key[2] == '\u{20e3}');
+                prop_assert!(!left.is_ascii_alphanumeric() || !hidden(right) || keycap, "{shown:?}");
                 // A selector may stand before the joiner of two pictures.
                 let pictures = *left == '\u{fe0f}' && *right == JOINER;
                 prop_assert!(!hidden(left) || !hidden(right) || pictures, "{shown:?}");

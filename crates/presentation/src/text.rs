@@ -2,7 +2,8 @@
 //!
 //! Every text of an event passes through here before it becomes part of an item.
 
-use holon_domain::text::{is_display_control, prefix, suffix};
+use holon_domain::text::{prefix, suffix};
+use holon_domain::visible::{is_ordinary, is_unseen, replace_hidden};
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -13,21 +14,77 @@ pub const TITLE_BYTES: usize = 120;
 /// Bytes of a summary line.
 pub const SUMMARY_BYTES: usize = 300;
 
-/// Replaces control characters, apart from line ends and tabs, by their pictures, and other steering characters by the
-/// replacement character.
+/// Replaces control characters, apart from line ends and tabs, by their pictures, and other unseen characters by the
+/// replacement character. Unseen ones that a script or an emoji needs stay.
 #[must_use]
 pub fn show_controls(words: &str) -> String {
-    words
-        .chars()
-        .map(|c| match c {
-            '\n' | '\t' => c,
-            '\u{7f}' => '\u{2421}',
-            c if (c as u32) < 0x20 => char::from_u32(0x2400 + c as u32).unwrap_or('\u{fffd}'),
-            // The second set of control characters includes an eight-bit escape.
-            c if is_display_control(c) => '\u{fffd}',
-            c => c,
-        })
-        .collect()
+    replace_hidden(words, is_hidden, |c, shown| shown.push(picture(c))).into_owned()
+}
+
+fn is_hidden(c: char) -> bool {
+    !matches!(c, '\n' | '\t') && is_unseen(c)
+}
+
+/// Returns the character that stands for a hidden one. The second set of control characters, which includes an eight-bit
+/// escape, has no pictures.
+fn picture(c: char) -> char {
+    match c {
+        '\u{7f}' => '\u{2421}',
+        c if u32::from(c) < 0x20 => {
+            char::from_u32(0x2400 + u32::from(c)).unwrap_or(char::REPLACEMENT_CHARACTER)
+        }
+        _ => char::REPLACEMENT_CHARACTER,
+    }
+}
+
+/// Shows a text that arrives in pieces like `show_controls` shows the whole. An unseen character at the end of a piece is
+/// held back, because the next one decides if it is ordinary.
+#[derive(Debug, Default)]
+pub struct ShownPieces {
+    before: Option<char>,
+    held: Option<char>,
+}
+
+impl ShownPieces {
+    /// Creates the state before the first piece.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            before: None,
+            held: None,
+        }
+    }
+
+    /// Takes a piece and returns what can be shown now.
+    pub fn push(&mut self, piece: &str) -> String {
+        let mut shown = String::with_capacity(piece.len() + 4);
+        for c in piece.chars() {
+            self.release(Some(c), &mut shown);
+            if is_hidden(c) {
+                self.held = Some(c);
+            } else {
+                shown.push(c);
+                self.before = Some(c);
+            }
+        }
+        shown
+    }
+
+    /// Ends the text and returns what was held back.
+    pub fn finish(&mut self) -> String {
+        let mut shown = String::new();
+        self.release(None, &mut shown);
+        self.before = None;
+        shown
+    }
+
+    fn release(&mut self, after: Option<char>, shown: &mut String) {
+        if let Some(held) = self.held.take() {
+            let stays = is_ordinary(self.before, held, after);
+            shown.push(if stays { held } else { picture(held) });
+            self.before = Some(held);
+        }
+    }
 }
 
 /// Makes control characters visible and writes the text on one line.
@@ -115,6 +172,30 @@ mod tests {
             "user\u{fffd}nimda\u{fffd}\u{fffd}é漢"
         );
         assert_eq!(one_line("a\r\nb\tc\u{1b}[2J\n\n"), "a b c␛[2J");
+    }
+
+    #[test]
+    fn unseen_characters_are_shown_unless_a_script_or_an_emoji_needs_them() {
+        for (text, shown) in [
+            ("pass\u{200b}word", "pass\u{fffd}word"),
+            ("a\u{2028}b\u{2029}c", "a\u{fffd}b\u{fffd}c"),
+            ("hi\u{e0069}\u{e0067}", "hi\u{fffd}\u{fffd}"),
+            ("a\u{2060}b\u{feff}", "a\u{fffd}b\u{fffd}"),
+            (
+                "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+                "👩\u{200d}💻 ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+            ),
+            ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+        ] {
+            assert_eq!(show_controls(text), shown, "{text:?}");
+            let mut pieces = ShownPieces::new();
+            let mut in_pieces: String = text
+                .chars()
+                .map(|c| pieces.push(c.encode_utf8(&mut [0; 4])))
+                .collect();
+            in_pieces += &pieces.finish();
+            assert_eq!(in_pieces, shown, "{text:?} in pieces");
+        }
     }
 
     #[test]
