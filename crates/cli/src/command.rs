@@ -62,7 +62,12 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
             }
             Target::Home(home.clone())
         }
-        None => Target::of(home.clone(), args.connect, args.token_file.as_deref())?,
+        None => Target::of(
+            home.clone(),
+            args.connect,
+            args.token_file.as_deref(),
+            output,
+        )?,
     };
     let failed_at = target.clone();
     let done = dispatch(

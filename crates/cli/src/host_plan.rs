@@ -3,16 +3,13 @@
 use crate::args::HostArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::{path, settings};
+use crate::{path, secret, settings};
 use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenError, TokenOption};
 use holon_daemon::lifecycle::WantedHost;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 /// Name of the file that stands for standard input.
 const STDIN: &str = "-";
-/// Bytes of standard input that are read for a token.
-const TOKEN_BYTES: u64 = 4 << 10;
 
 /// Everything that a host is started with.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ impl HostPlan {
                 "warning: other processes can read --token in the list of processes; use --token-file FILE",
             );
         }
-        let token = read_control_token(&args)?;
+        let token = read_control_token(&args, output)?;
         let options = options(args)?;
         let flags = flags(home, &options);
         let (settings, access) = load(&flags, &options)?;
@@ -105,13 +102,13 @@ fn options(args: HostArgs) -> Result<HostOptions, Failure> {
 
 /// Reads the token that a host is started with; `None` if none is named. A token of another kind is refused: with it, a
 /// callback or a named token would open the whole host.
-fn read_control_token(args: &HostArgs) -> Result<Option<Token>, Failure> {
+fn read_control_token(args: &HostArgs, output: &Output) -> Result<Option<Token>, Failure> {
     let (given, file) = (args.token.as_deref(), args.token_file.as_deref());
     let place = match (given, file) {
         (Some(_), _) | (None, None) => "--token".to_owned(),
         (None, Some(file)) => format!("--token-file {}", file.display()),
     };
-    let token = read_token(given, file, MAKE_TOKEN)?.map(|token| token.as_control(&place));
+    let token = read_token(given, file, MAKE_TOKEN, output)?.map(|token| token.as_control(&place));
     token
         .transpose()
         .map_err(|error| Failure::new(Exit::Failed, "token_unusable", error.to_string()))
@@ -126,13 +123,12 @@ pub(crate) fn read_token(
     given: Option<&str>,
     file: Option<&Path>,
     next: &str,
+    output: &Output,
 ) -> Result<Option<Token>, Failure> {
     let read = match (given, file) {
         (Some(text), _) => Token::given(text, "--token"),
         (None, Some(file)) if file == Path::new(STDIN) => {
-            let mut text = String::new();
-            let read = std::io::stdin().take(TOKEN_BYTES).read_to_string(&mut text);
-            read.map_err(|error| Failure::usage(format!("--token-file -: {error}")))?;
+            let text = secret::read_stdin("the token", output)?;
             Token::given(&text, "standard input")
         }
         (None, Some(file)) => Token::load_given(file),

@@ -3,6 +3,7 @@
 //! The same program is the shim that commands run under. That is decided before the command line is parsed.
 
 mod args;
+mod blocked_output;
 mod command;
 mod error_codes;
 mod exit;
@@ -50,8 +51,7 @@ fn main() -> ExitCode {
                 Output::new(format_asked_for()).complain(&said);
                 return Exit::Usage.into();
             }
-            let printed = said.print();
-            return match printed {
+            return match said.print() {
                 Err(error) if error.kind() != ErrorKind::BrokenPipe => {
                     let failure = output::output_failure(&error);
                     Output::new(Format::Text).failure(&failure);

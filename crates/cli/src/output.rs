@@ -1,9 +1,9 @@
 //! Prints results to standard output and everything else to standard error.
 //!
-//! Texts of models, tools and outside senders may hold terminal control sequences and bidirectional marks. In text for
+//! Texts of models, tools and outside senders may hold terminal control sequences and unseen characters. In text for
 //! people they are made visible, on a terminal and in a pipe; in JSON they are escaped, which decodes to the same value.
 //! Only the answer of a run goes into a pipe as the model wrote it. A closed pipe is not an error. Any other failed write
-//! is reported once and fails the command.
+//! is reported once and fails the command; one that follows something ends then.
 
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveOutput, LiveParts};
@@ -11,13 +11,14 @@ use crate::paint;
 use crate::render::row::Row;
 use crate::wrap;
 use holon_config::{Env, has_utf8_locale};
-use holon_domain::text::is_display_control;
+use holon_domain::visible::{is_unseen, replace_hidden};
 use holon_presentation::BarStyle;
-use holon_presentation::text::{cut_columns, show_controls};
+use holon_presentation::text::{ShownPieces, cut_columns, show_controls};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::SetOnce;
 
 /// Narrowest terminal for which lines are wrapped. A narrower one, or one that states no width, wraps by itself.
 const MIN_COLUMNS: u16 = 40;
@@ -36,14 +37,17 @@ pub(crate) enum Format {
 pub(crate) struct Output {
     format: Format,
     /// Set once a part of the result could not be written.
-    lost: OnceLock<()>,
+    lost: SetOnce<()>,
+    /// The text of an answer that is still arriving.
+    arriving: Mutex<ShownPieces>,
 }
 
 impl Output {
     pub(crate) const fn new(format: Format) -> Self {
         Self {
             format,
-            lost: OnceLock::new(),
+            lost: SetOnce::const_new(),
+            arriving: Mutex::new(ShownPieces::new()),
         }
     }
 
@@ -137,17 +141,29 @@ impl Output {
 
     /// Prints parts of an answer that is still arriving.
     pub(crate) fn show(&self, parts: &[LiveOutput]) {
+        // A panic cannot leave the state half-changed, so a poisoned lock is safe to use.
+        let mut arriving = self.arriving.lock().unwrap_or_else(PoisonError::into_inner);
         for part in parts {
             match part {
                 LiveOutput::Text(text) if io::stdout().is_terminal() => {
-                    self.put_part(&show_controls(text));
+                    self.put_part(&arriving.push(text));
                 }
                 LiveOutput::Text(text) => self.put_part(text),
-                LiveOutput::LineEnd => self.put_part("\n"),
+                LiveOutput::LineEnd => self.put_part(&format!("{}\n", arriving.finish())),
                 LiveOutput::Note(words) => self.note(words),
                 LiveOutput::Activity(words) => self.progress(words),
                 LiveOutput::NoActivity => self.clear_progress(),
             }
+        }
+    }
+
+    /// Completes when a command that follows something has nobody to print for: the reader of standard output is gone, as
+    /// in `holon tail --follow | head -1`, or a part could not be written. Without this, a command that prints only now
+    /// and then would learn of a lost reader with its next line, which may never come.
+    pub(crate) async fn ended(&self) {
+        tokio::select! {
+            () = reader_gone() => {}
+            _ = self.lost.wait() => {}
         }
     }
 
@@ -191,9 +207,9 @@ impl Output {
             return;
         }
         // The rendered text has lost escape sequences, also those that were typed; the coloured one has them.
-        let is_control = |c: char| c != '\n' && is_display_control(c);
-        let typed = std::env::args_os().any(|arg| arg.to_string_lossy().contains(is_control));
-        if typed || words.contains(is_control) {
+        let has_hidden = |text: &str| text.contains(is_escaped);
+        let typed = std::env::args_os().any(|arg| has_hidden(&arg.to_string_lossy()));
+        if typed || has_hidden(&words) {
             self.note(&words);
         } else {
             // A failure to print has no other place to be reported.
@@ -276,9 +292,8 @@ fn fit(words: &str, columns: usize) -> String {
     cut_columns(words, columns.saturating_sub(1))
 }
 
-/// Completes when the reader of standard output is gone, as in `holon tail --follow | head -1`. A command that prints
-/// only now and then would otherwise learn of it with its next line, which may never come.
-pub(crate) async fn reader_gone() {
+/// Completes when the reader of standard output is gone.
+async fn reader_gone() {
     let (told, gone) = tokio::sync::oneshot::channel();
     // The thread ends with the process: a wait for the loss of a reader cannot be cancelled.
     std::thread::spawn(move || {
@@ -312,19 +327,20 @@ fn json<T: Serialize>(value: &T, spell: impl Fn(&T) -> serde_json::Result<String
     escape_controls(&spelled)
 }
 
-/// Escapes terminal control characters in JSON as `\uXXXX`. They occur only inside strings, apart from the line ends
-/// between members, and each fits into four hex digits.
+/// Escapes control and unseen characters in JSON as `\uXXXX`. They occur only inside strings, apart from the line ends
+/// between members. One beyond four hex digits is written as its two halves.
 fn escape_controls(json: &str) -> String {
-    let mut shown = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c != '\n' && is_display_control(c) {
+    let escape = |c: char, shown: &mut String| {
+        for unit in c.encode_utf16(&mut [0; 2]) {
             // Writing to a string cannot fail.
-            write!(shown, "\\u{:04x}", u32::from(c)).ok();
-        } else {
-            shown.push(c);
+            write!(shown, "\\u{unit:04x}").ok();
         }
-    }
-    shown
+    };
+    replace_hidden(json, is_escaped, escape).into_owned()
+}
+
+fn is_escaped(c: char) -> bool {
+    c != '\n' && is_unseen(c)
 }
 
 /// Writes one block with a line end in a single write, so that lines of several processes do not mix. A closed pipe is
@@ -403,15 +419,13 @@ mod tests {
     fn json_holds_no_character_that_steers_a_terminal_and_reads_the_same() {
         let value = serde_json::json!({
             "a\u{9b}": "\0\t\n\u{1b}\u{7f}\u{85}\u{202a}\u{202e}\u{2069}\u{200e}é漢🦀\\u001b",
+            "unseen": "a\u{200b}\u{2028}\u{2029}\u{e0069}\u{feff}",
         });
         let spellings: [fn(&serde_json::Value) -> serde_json::Result<String>; 2] =
             [serde_json::to_string, serde_json::to_string_pretty];
         for spell in spellings {
             let shown = json(&value, spell);
-            assert!(
-                !shown.contains(|c| c != '\n' && is_display_control(c)),
-                "{shown:?}"
-            );
+            assert!(!shown.contains(is_escaped), "{shown:?}");
             let read: serde_json::Value = serde_json::from_str(&shown).unwrap();
             assert_eq!(read, value);
         }

@@ -7,6 +7,7 @@ use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr
 use secrecy::SecretString;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal as _, Read};
+use std::os::fd::AsFd as _;
 
 /// Upper bound on the bytes of a secret; real ones have a few hundred.
 const SECRET_BYTES: u64 = 64 << 10;
@@ -30,7 +31,7 @@ pub(crate) fn read(
     output: &Output,
 ) -> Result<SecretString, Failure> {
     let text = match source {
-        SecretSource::Stdin => read_bounded(std::io::stdin().lock())?,
+        SecretSource::Stdin => read_stdin(what, output)?,
         SecretSource::Prompt { instead } => prompt_for(what, instead, output)?,
     };
     let text = text.trim_end_matches(['\r', '\n']);
@@ -65,6 +66,16 @@ fn decode(bytes: Vec<u8>) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|_| Failure::usage("the credential is not UTF-8 text"))
 }
 
+/// Reads standard input: a line without echo if it is a terminal, otherwise everything. Not more than the bound.
+pub(crate) fn read_stdin(what: &str, output: &Output) -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return read_bounded(stdin.lock());
+    }
+    let terminal = stdin.as_fd().try_clone_to_owned().map_err(unreadable)?;
+    read_hidden_line(&File::from(terminal), what, output)
+}
+
 /// Prompts at the terminal itself, so that it works with standard input redirected.
 fn prompt_for(what: &str, instead: &str, output: &Output) -> Result<String, Failure> {
     let no_terminal = || {
@@ -75,11 +86,16 @@ fn prompt_for(what: &str, instead: &str, output: &Output) -> Result<String, Fail
         return Err(no_terminal());
     }
     let terminal = File::open("/dev/tty").map_err(|_| no_terminal())?;
+    read_hidden_line(&terminal, what, output)
+}
+
+/// Reads a line from a terminal without echo.
+fn read_hidden_line(terminal: &File, what: &str, output: &Output) -> Result<String, Failure> {
     output.note(&format!("{what}, not shown while you type it; then Enter:"));
-    let guard = EchoGuard::new(&terminal).map_err(unreadable)?;
+    let guard = EchoGuard::new(terminal).map_err(unreadable)?;
     let mut line = Vec::new();
     let mut state = LineState::More;
-    for byte in BufReader::new(&terminal).bytes().take(SECRET_KEYS) {
+    for byte in BufReader::new(terminal).bytes().take(SECRET_KEYS) {
         state = handle_key(&mut line, byte.map_err(unreadable)?);
         if state != LineState::More {
             break;

@@ -5,6 +5,7 @@
 
 use crate::exit::{Exit, Failure};
 use crate::host_plan;
+use crate::output::Output;
 use crate::path;
 use holon_client::Client;
 use holon_config::Token;
@@ -39,6 +40,7 @@ impl Target {
         home: Option<PathBuf>,
         connect: Option<String>,
         token_file: Option<&Path>,
+        output: &Output,
     ) -> Result<Self, Failure> {
         let Some(url) = connect else {
             return match token_file {
@@ -58,7 +60,7 @@ impl Target {
                 "the file holds a token of that host: its run/control.token, or one of holon token create",
             ));
         };
-        let token = read_token(file)?;
+        let token = read_token(file, output)?;
         let client = Client::tcp(address, token.expose())?;
         Ok(Self::Remote(RemoteHost { url, client }))
     }
@@ -75,8 +77,8 @@ impl Target {
     }
 }
 
-fn read_token(file: &Path) -> Result<Token, Failure> {
-    host_plan::read_token(None, Some(file), COPY_TOKEN)?
+fn read_token(file: &Path, output: &Output) -> Result<Token, Failure> {
+    host_plan::read_token(None, Some(file), COPY_TOKEN, output)?
         .ok_or_else(|| Failure::new(Exit::Failed, "token_unusable", "there is no token"))
 }
 
@@ -129,6 +131,7 @@ mod tests {
 
     #[test]
     fn a_client_without_a_token_is_told_to_copy_that_of_its_host() {
+        let output = Output::new(crate::output::Format::Text);
         let dir = tempfile::tempdir().expect("a directory");
         let missing = dir.path().join("missing");
         let malformed = dir.path().join("malformed");
@@ -136,7 +139,7 @@ mod tests {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(&malformed, mode).expect("changes the mode");
         for file in [missing, malformed] {
-            let body = read_token(&file).expect_err("no token").body;
+            let body = read_token(&file, &output).expect_err("no token").body;
             assert!(!body.error.contains("openssl"), "{}", body.error);
             let hint = body.hint.expect("a next step");
             assert!(hint.starts_with("copy the token of that host"), "{hint}");

@@ -11,6 +11,7 @@ mod stage;
 mod tell;
 
 use crate::args::DemoArgs;
+use crate::blocked_output;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use checks::{Check, StreamRecord};
@@ -25,6 +26,7 @@ use serde::Serialize;
 use stage::{AGENT, Pace, Stage, TASK};
 use std::time::Duration;
 use tell::Teller;
+use tokio::signal::unix::SignalKind;
 
 /// Timeout for the next event; only a defect exceeds it.
 const EVENT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -43,9 +45,9 @@ pub(super) async fn run(args: DemoArgs, output: &Output) -> Result<Exit, Failure
     let pace = if args.fast { Pace::Fast } else { Pace::Watched };
     let stage = Stage::create(pace).await?;
     let tell = Teller::new(output);
-    let mut terminate =
-        tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())
-            .map_err(|error| Failure::new(Exit::Failed, "system_failed", error.to_string()))?;
+    let mut terminate = tokio::signal::unix::signal(SignalKind::terminate())
+        .map_err(|error| Failure::new(Exit::Failed, "system_failed", error.to_string()))?;
+    blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
     let mut running = None;
     let played = tokio::select! {
         played = play(&stage, &tell, &mut running) => played,

@@ -3,7 +3,7 @@
 use crate::args::EventsArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::{self, Format, Output};
+use crate::output::{Format, Output};
 use crate::render::row;
 use crate::target::Target;
 use holon_api::EventEnvelope;
@@ -145,11 +145,11 @@ async fn follow(
             output.item_wrapped(&event, |event| source.line(event));
         }
     }
-    let mut reader_gone = std::pin::pin!(output::reader_gone());
+    let mut ended = std::pin::pin!(output.ended());
     loop {
         let received = tokio::select! {
             received = stream.next() => received,
-            () = &mut reader_gone => return Ok(Exit::Done),
+            () = &mut ended => return Ok(Exit::Done),
         };
         output.item_wrapped(&host.check_answer(received)?, |event| source.line(event));
     }

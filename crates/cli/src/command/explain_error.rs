@@ -16,14 +16,16 @@ pub(super) fn run(code: Option<&str>, output: &Output) -> Result<Exit, Failure> 
 }
 
 fn find<'a>(known: &'a [ErrorEntry], code: &str) -> Result<&'a ErrorEntry, Failure> {
-    let found = known.iter().find(|entry| entry.code == code);
+    // A code that was typed from memory may have capitals or hyphens.
+    let asked = code.trim().to_ascii_lowercase().replace('-', "_");
+    let found = known.iter().find(|entry| entry.code == asked);
     found.ok_or_else(|| {
         let failure = Failure::new(
             Exit::Failed,
             "no_such_code",
             format!("no error has the code {code:?}"),
         );
-        match nearest(code, known.iter().map(|entry| entry.code)) {
+        match nearest(&asked, known.iter().map(|entry| entry.code)) {
             Some(similar) => failure.hint(format!("did you mean {similar}?")),
             None => failure.hint("list all codes with: holon explain-error"),
         }
@@ -54,4 +56,32 @@ fn list(known: &[ErrorEntry]) -> String {
         .iter()
         .map(|entry| format!("{}: {}", entry.code, entry.meaning));
     lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_found_in_every_spelling_and_a_misspelt_one_is_corrected() {
+        let known = error_codes::all();
+        for asked in [
+            "agent_not_found",
+            "Agent_Not_Found",
+            "AGENT-NOT-FOUND",
+            " agent_not_found ",
+        ] {
+            assert_eq!(find(&known, asked).expect(asked).code, "agent_not_found");
+        }
+        for (asked, hint) in [
+            ("AGENT_NOT_FUOND", "did you mean agent_not_found?"),
+            (
+                "nothing like it",
+                "list all codes with: holon explain-error",
+            ),
+        ] {
+            let refused = find(&known, asked).expect_err(asked);
+            assert_eq!(refused.body.hint.as_deref(), Some(hint), "{asked}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use crate::live::{LiveAnswer, LiveOutput, LiveParts};
 use crate::output::{Format, Output};
 use crate::render::run::RunHost;
 use crate::target::{RemoteHost, Target};
-use crate::{host, path, render, settings};
+use crate::{blocked_output, host, path, render, settings};
 use holon_api::RunRequest;
 use holon_client::view::Run;
 use holon_client::{Answer, Client, RunItem};
@@ -21,12 +21,16 @@ use holon_domain::run::RunOnceResponse;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc;
 
 /// Time between two changes of the line that says what the agent does.
 const SECOND: Duration = Duration::from_secs(1);
 /// Capacity of the queue of news from a host in this process.
 const NEWS: usize = 64;
+/// What becomes of the agent of a run without a name when its caller leaves.
+const TEMPORARY_CUT_OFF: &str =
+    "interrupted before the answer; the temporary agent is removed with its work";
 /// Code with which a host refuses a query that it does not know.
 const UNKNOWN_QUERY: &str = "invalid_query";
 
@@ -244,7 +248,10 @@ impl Live<'_> {
             Err(holon_client::Error::Unreachable { .. }) => {
                 // Without a host, this run uses its own settings.
                 let settings = settings::load(flags)?;
-                let response = self.run_here(&settings, request).await?;
+                blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
+                let agent = request.agent_id.clone();
+                let ran = self.run_here(&settings, request).await;
+                let response = ran.map_err(|error| cut_off(agent.as_ref(), error))?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
             Err(other) => Err(silent_failure(&settings.home.value, other)),
@@ -320,16 +327,14 @@ impl Live<'_> {
     }
 }
 
-/// Awaits a run on a host until Ctrl+C. A named agent goes on without its caller, which is told; a temporary one does not,
-/// so the signal ends the program as usual.
+/// Awaits a run on a host until Ctrl+C. A named agent goes on without its caller, a temporary one is removed; the caller is
+/// told.
 async fn until_interrupted<T>(
     agent: Option<&AgentId>,
     home: &str,
     run: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let Some(agent) = agent else {
-        return run.await;
-    };
+    blocked_output::end_on([SignalKind::interrupt()]);
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
@@ -343,11 +348,30 @@ async fn until_interrupted<T>(
 }
 
 /// Returns the failure of a run whose caller leaves before its answer.
-fn left_behind(agent: &AgentId, home: &str) -> Failure {
+fn left_behind(agent: Option<&AgentId>, home: &str) -> Failure {
+    let Some(agent) = agent else {
+        return Failure::new(Exit::Failed, "interrupted", TEMPORARY_CUT_OFF);
+    };
     let words = format!("interrupted before the answer; agent {agent} goes on with it");
     Failure::new(Exit::Failed, "interrupted", words).hint(format!(
         "follow it: holon tail --follow --agent {agent}{home}; end it: holon agent abort {agent}{home}"
     ))
+}
+
+/// Returns the failure of a run in this process. After a signal it says what becomes of the agent's turn.
+fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
+    let failure = Failure::from(error);
+    if !failure.is("interrupted") {
+        return failure;
+    }
+    let Some(agent) = agent else {
+        return Failure::new(Exit::Failed, "interrupted", TEMPORARY_CUT_OFF);
+    };
+    let words = format!(
+        "interrupted before the answer; agent {agent} goes on with it once a host runs on its home"
+    );
+    Failure::new(Exit::Failed, "interrupted", words)
+        .hint("start one: holon daemon start; or run the agent again")
 }
 
 /// Returns the failure of a request to the host of a home, with the reason if its process is stopped by a signal.

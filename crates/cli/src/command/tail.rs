@@ -10,7 +10,7 @@ mod history;
 use crate::args::TailArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::{self, Format, Output};
+use crate::output::{Format, Output};
 use crate::render::row;
 use crate::target::Target;
 use briefs::BriefTexts;
@@ -144,11 +144,11 @@ impl Tail<'_> {
         mut stream: EventStream,
         mut reducer: Reducer,
     ) -> Result<Exit, Failure> {
-        let mut reader_gone = std::pin::pin!(output::reader_gone());
+        let mut ended = std::pin::pin!(self.output.ended());
         loop {
             let received = tokio::select! {
                 received = stream.next_item() => received,
-                () = &mut reader_gone => return Ok(Exit::Done),
+                () = &mut ended => return Ok(Exit::Done),
             };
             match self.host.check_answer(received)? {
                 StreamItem::Delta(delta) => reducer.push_delta(&delta),

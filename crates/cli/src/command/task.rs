@@ -5,7 +5,7 @@ use crate::args::{OutputArgs, StartArgs, TaskCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
 use crate::live::LiveOutput;
-use crate::output::{self, Format, Output};
+use crate::output::{Format, Output};
 use crate::render::{self, quote_word};
 use crate::target::Target;
 use holon_api::{ListFilter, StartTaskRequest, TaskInputRequest};
@@ -175,7 +175,7 @@ async fn follow(
         stderr_after_byte: Some(0),
         ..TaskOutputQuery::default()
     };
-    let mut reader_gone = std::pin::pin!(output::reader_gone());
+    let mut ended = std::pin::pin!(output.ended());
     let mut has_printed = false;
     loop {
         let asked = host.client().task_output(agent_id, id, query).await;
@@ -202,11 +202,15 @@ async fn follow(
             }
             return Ok(Exit::Done);
         }
-        if !advanced {
-            tokio::select! {
-                () = tokio::time::sleep(FOLLOW_PAUSE) => {}
-                () = &mut reader_gone => return Ok(Exit::Done),
-            }
+        let pause = if advanced {
+            Duration::ZERO
+        } else {
+            FOLLOW_PAUSE
+        };
+        tokio::select! {
+            biased;
+            () = &mut ended => return Ok(Exit::Done),
+            () = tokio::time::sleep(pause) => {}
         }
     }
 }

@@ -46,6 +46,7 @@ mod logins;
 mod long_turns;
 mod looking;
 mod lost;
+mod lost_output;
 mod memory;
 mod memory_index;
 mod model;

@@ -120,6 +120,30 @@ fn an_interrupted_run_says_that_its_agent_goes_on_and_how_to_follow_or_end_it() 
 }
 
 #[test]
+fn an_interrupted_run_without_a_name_or_a_host_says_what_becomes_of_its_turn() {
+    let temporary = "the temporary agent is removed with its work";
+    let goes_on = "agent main goes on with it once a host runs on its home";
+    for (agent, with_host, words) in [
+        (&[] as &[&str], false, temporary),
+        (&["--agent", "main"], false, goes_on),
+        (&[], true, temporary),
+    ] {
+        let (world, provider) = world_with(Protocol::Chat, [held()]);
+        let served = with_host.then(|| world.serve(&[]));
+        let mut terminal = Terminal::start(&world, &[&["run", "count"], agent].concat());
+        terminal.wait_for("One two ");
+        terminal.interrupt();
+        let seen = terminal.finish();
+        let line = format!("error: interrupted before the answer; {words}\n");
+        assert!(seen.contains(&line), "{agent:?}, {with_host}: {seen}");
+        provider.gate("middle").open();
+        if let Some(served) = served {
+            assert_eq!(served.terminate().0, Some(0));
+        }
+    }
+}
+
+#[test]
 fn a_terminal_that_follows_shows_the_answer_while_it_arrives_and_then_the_brief() {
     let (world, provider) = world_with(Protocol::Chat, [held()]);
     let served = world.serve(&[]);

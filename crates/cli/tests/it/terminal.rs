@@ -10,8 +10,9 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command};
 
-/// Clears the screen in two ways, changes the writing direction in three, and deletes.
-const STEERING: &str = "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg";
+/// Clears the screen in two ways, changes the writing direction in three, deletes, and hides text in four ways.
+const STEERING: &str =
+    "a\u{1b}[2Jb\u{9b}2Jc\u{202e}d\u{2066}e\u{200f}f\u{7f}\rg\u{200b}h\u{2028}i\u{2029}j\u{e0069}k";
 
 /// Goes to the beginning of a line and clears it, before a line of progress. The only sequence that is ours.
 const REPLACE: &str = "\r\u{1b}[K";
@@ -134,8 +135,27 @@ fn on_a_terminal(world: &World, args: &[&str]) -> String {
 }
 
 fn steers(text: &str) -> bool {
-    let steering = holon_domain::text::is_display_control;
+    let steering = holon_domain::visible::is_unseen;
     text.contains(|c| steering(c) && !matches!(c, '\n' | '\t'))
+}
+
+#[test]
+fn a_token_that_is_typed_at_a_terminal_is_not_shown() {
+    let world = world();
+    let token = "typed-token-0123456789abcdef0123456789abcdef";
+    let args = [
+        "status",
+        "--connect",
+        "http://127.0.0.1:1",
+        "--token-file",
+        "-",
+    ];
+    let mut terminal = Terminal::start_attended(&world, &args, &[]);
+    terminal.wait_for("the token, not shown while you type it");
+    terminal.type_line(token);
+    let seen = terminal.finish();
+    assert!(seen.contains("no host can be reached at"), "{seen}");
+    assert!(!seen.contains(token), "{seen}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::view::DaemonLogs;
 use crate::args::LogsArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::render;
 use holon_daemon::{DaemonRecord, FailureFiles, LogFollower};
 use serde::Serialize;
@@ -41,14 +41,14 @@ pub(super) async fn run(home: &Path, args: &LogsArgs, output: &Output) -> Result
     Ok(Exit::Done)
 }
 
-/// Prints new lines until the reader of this command is gone.
+/// Prints new lines until nobody is there to print for.
 async fn follow(mut log: LogFollower, output: &Output) -> std::io::Result<()> {
     let mut ticks = tokio::time::interval(READ_INTERVAL);
-    let mut reader_gone = std::pin::pin!(output::reader_gone());
+    let mut ended = std::pin::pin!(output.ended());
     loop {
         tokio::select! {
             _ = ticks.tick() => {}
-            () = &mut reader_gone => return Ok(()),
+            () = &mut ended => return Ok(()),
         }
         for line in log.read()? {
             print(line, output);

@@ -4,7 +4,7 @@ use super::{check_agent, open_stream};
 use crate::args::TailArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::{self, Format, Output};
+use crate::output::{Format, Output};
 use crate::render::row;
 use holon_client::view::Brief;
 use holon_client::{Answer, SeqQuery, retry_read};
@@ -138,11 +138,11 @@ async fn follow_briefs(host: &Host, limit: u64, output: &Output) -> Result<Exit,
     for brief in &existing {
         output.json_line(brief);
     }
-    let mut reader_gone = std::pin::pin!(output::reader_gone());
+    let mut ended = std::pin::pin!(output.ended());
     loop {
         let received = tokio::select! {
             received = stream.next() => received,
-            () = &mut reader_gone => return Ok(Exit::Done),
+            () = &mut ended => return Ok(Exit::Done),
         };
         let envelope = host.check_answer(received)?;
         let payload: Value = serde_json::from_str(envelope.payload.get()).unwrap_or_default();
