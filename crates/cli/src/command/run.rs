@@ -29,8 +29,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Capacity of the queue of news from a host in this process.
 const NEWS: usize = 64;
 /// What becomes of the agent of a run without a name when its caller leaves.
-const TEMPORARY_CUT_OFF: &str =
-    "interrupted before the answer; the temporary agent is removed with its work";
+const TEMPORARY_REMOVED: &str = "the temporary agent is removed with its work";
 /// Code with which a host refuses a query that it does not know.
 const UNKNOWN_QUERY: &str = "invalid_query";
 
@@ -350,7 +349,8 @@ async fn until_interrupted<T>(
 /// Returns the failure of a run whose caller leaves before its answer.
 fn left_behind(agent: Option<&AgentId>, home: &str) -> Failure {
     let Some(agent) = agent else {
-        return Failure::new(Exit::Failed, "interrupted", TEMPORARY_CUT_OFF);
+        let words = format!("interrupted before the answer; {TEMPORARY_REMOVED}");
+        return Failure::new(Exit::Failed, "interrupted", words);
     };
     let words = format!("interrupted before the answer; agent {agent} goes on with it");
     Failure::new(Exit::Failed, "interrupted", words).hint(format!(
@@ -364,12 +364,12 @@ fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
     if !failure.is("interrupted") {
         return failure;
     }
+    let signal = &failure.body.error;
     let Some(agent) = agent else {
-        return Failure::new(Exit::Failed, "interrupted", TEMPORARY_CUT_OFF);
+        let words = format!("{signal}; {TEMPORARY_REMOVED}");
+        return Failure::new(Exit::Failed, "interrupted", words);
     };
-    let words = format!(
-        "interrupted before the answer; agent {agent} goes on with it once a host runs on its home"
-    );
+    let words = format!("{signal}; agent {agent} goes on with it once a host runs on its home");
     Failure::new(Exit::Failed, "interrupted", words)
         .hint("start one: holon daemon start; or run the agent again")
 }

@@ -39,6 +39,8 @@ struct Passing<'a> {
     cursor: u64,
     turns: OwnTurns,
     deltas: broadcast::Receiver<Arc<AssistantDelta>>,
+    /// A delta that is being passed. The answer may come meanwhile; then it is passed with the last news.
+    taken: Option<Arc<AssistantDelta>>,
     notices: broadcast::Receiver<FeedNotice>,
     to: mpsc::Sender<RunNews>,
 }
@@ -61,6 +63,7 @@ impl<'a> RunWatch<'a> {
             cursor: 0,
             turns: OwnTurns::All,
             deltas: control.shell().deltas.subscribe(),
+            taken: None,
             notices: control.shell().store.subscribe_to(agent_id),
             to,
         };
@@ -137,7 +140,11 @@ impl Passing<'_> {
 
     /// Passes a delta if it belongs to the run. False if the receiver is gone.
     async fn pass_delta(&mut self, delta: Arc<AssistantDelta>) -> bool {
-        !self.is_own(&delta).await || self.to.send(RunNews::Delta(delta)).await.is_ok()
+        self.taken = Some(Arc::clone(&delta));
+        let is_passed =
+            !self.is_own(&delta).await || self.to.send(RunNews::Delta(delta)).await.is_ok();
+        self.taken = None;
+        is_passed
     }
 
     /// Returns true if a delta belongs to a turn of the run. The rows are read once for each turn.
@@ -183,7 +190,7 @@ impl Passing<'_> {
     async fn flush(&mut self) {
         let page = self.read(EventOrder::Ascending, EVENT_PAGE).await;
         let mut fits = true;
-        while fits && let Some(delta) = self.ready_delta() {
+        while fits && let Some(delta) = self.taken.take().or_else(|| self.ready_delta()) {
             fits = !self.is_own(&delta).await || self.to.try_send(RunNews::Delta(delta)).is_ok();
         }
         for record in page.into_iter().flat_map(|page| page.events) {

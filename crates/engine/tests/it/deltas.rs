@@ -157,13 +157,20 @@ async fn a_reader_that_never_reads_slows_no_turn_and_misses_the_oldest_pieces() 
 
 #[tokio::test]
 async fn a_watched_run_tells_its_agent_first_and_its_deltas_before_the_recorded_round() {
+    for agent_id in [None, Some(agent("main"))] {
+        let request = RunRequest {
+            agent_id,
+            ..request("hello")
+        };
+        check_news_of_a_run(request).await;
+    }
+}
+
+async fn check_news_of_a_run(request: RunRequest) {
     let house = House::new();
     let host = host_of(&house, [attempt(&["Hel", "lo."], says("Hello."))]).await;
     let (news, mut heard) = mpsc::channel(512);
-    let run = host
-        .control()
-        .run_once_watched(request("hello"), news)
-        .await;
+    let run = host.control().run_once_watched(request, news).await;
     let response = run.unwrap();
     assert_eq!(response.final_text, "Hello.");
     let Some(RunNews::Began(agent_id)) = heard.recv().await else {
@@ -174,7 +181,7 @@ async fn a_watched_run_tells_its_agent_first_and_its_deltas_before_the_recorded_
     while let Some(news) = heard.recv().await {
         seen.push(match news {
             RunNews::Began(again) => panic!("{again} began twice"),
-            RunNews::Queued(_) => panic!("an agent of its own has no other message"),
+            RunNews::Queued(_) => panic!("the agent has no other message"),
             RunNews::Delta(delta) => delta.text.clone(),
             RunNews::Event(record) => record.event.kind().to_owned(),
         });
