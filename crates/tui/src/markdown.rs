@@ -1,13 +1,15 @@
 //! Markdown as styled lines of a width. Text that is no markdown stays as it is.
 
+mod depth;
 mod highlight;
 mod table;
 
 pub(crate) use highlight::CodeKind;
 
-use crate::text::clean;
+use crate::text::{clean, not_shown};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::wrap;
+use holon_domain::text::prefix;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -15,19 +17,40 @@ use table::Table;
 
 /// Most bytes of a text that are read as markdown. A longer text is cut with a note.
 const MARKDOWN_BYTES: usize = 64 << 10;
+/// Most lines that are made of one text.
+const LINES: usize = 2_000;
+/// Levels of lists and quotes that are drawn. What is deeper stands at the last one.
+const DEPTH: usize = 8;
 /// Columns by which a block of code and the items of a list are indented.
 const INDENT: usize = 2;
 
-/// Renders a text in lines of at most `width` columns.
+/// Renders a text in lines of at most `width` columns. What it costs is bounded, whatever the text is: a frame waits for
+/// it, and a key for the frame.
 pub(crate) fn render(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
-    let text = holon_presentation::text::cut(&clean(text), MARKDOWN_BYTES);
+    let text = text.trim_end();
+    let kept = prefix(text, MARKDOWN_BYTES);
+    let left = text.len() - kept.len();
+    let cleaned = clean(kept);
+    let cleaned = depth::bounded(&cleaned);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(theme, width);
-    for event in Parser::new_ext(&text, options) {
+    for event in Parser::new_ext(&cleaned, options) {
         writer.take(event);
+        if writer.is_full() {
+            break;
+        }
     }
-    writer.finish()
+    let is_cut = writer.is_full();
+    let mut lines = writer.finish();
+    let note = if is_cut {
+        lines.truncate(LINES);
+        Some(not_shown("more lines are"))
+    } else {
+        (left > 0).then(|| not_shown(&format!("{left} more bytes are")))
+    };
+    lines.extend(note.map(|note| Line::styled(note, theme.faint())));
+    lines
 }
 
 /// A block of code.
@@ -48,7 +71,7 @@ struct Writer {
     lines: Vec<Line<'static>>,
     /// Parts of the line that is being written.
     spans: Vec<Span<'static>>,
-    /// Styles of the open inline elements, outermost first.
+    /// Styles of the open inline elements, outermost first, each with those around it.
     styles: Vec<Style>,
     lists: Vec<OpenList>,
     quotes: usize,
@@ -182,12 +205,17 @@ impl Writer {
     }
 
     fn style(&self) -> Style {
-        let open = self.styles.iter();
-        open.fold(Style::new(), |style, inner| style.patch(*inner))
+        self.styles.last().copied().unwrap_or_default()
     }
 
     fn open(&mut self, style: Style) {
-        self.styles.push(style);
+        self.styles.push(self.style().patch(style));
+    }
+
+    /// Returns true once there are as many lines as one text may have.
+    fn is_full(&self) -> bool {
+        let rows = self.table.as_ref().map_or(0, Table::len);
+        self.lines.len() + rows > LINES
     }
 
     fn push(&mut self, text: &str, style: Style) {
@@ -210,8 +238,16 @@ impl Writer {
         }
     }
 
+    /// Quotes around the line, and columns by which its list is indented.
+    fn nesting(&self) -> (usize, usize) {
+        let quotes = self.quotes.min(DEPTH);
+        let lists = self.lists.len().min(DEPTH);
+        (quotes, lists.saturating_sub(1) * INDENT)
+    }
+
     fn indent(&self) -> usize {
-        self.quotes * INDENT + self.lists.len().saturating_sub(1) * INDENT
+        let (quotes, nested) = self.nesting();
+        quotes * INDENT + nested
     }
 
     /// Separates a block from the one before it by an empty line, outside of lists.
@@ -251,8 +287,8 @@ impl Writer {
         let spans = std::mem::take(&mut self.spans);
         let mark = self.marker.take();
         let mut head: Vec<Span<'static>> = Vec::new();
-        head.extend((0..self.quotes).map(|_| Span::styled("▏ ", self.theme.faint())));
-        let nested = self.lists.len().saturating_sub(1) * INDENT;
+        let (quotes, nested) = self.nesting();
+        head.extend((0..quotes).map(|_| Span::styled("▏ ", self.theme.faint())));
         head.push(Span::raw(" ".repeat(nested)));
         let hang = match mark {
             Some(mark) => {

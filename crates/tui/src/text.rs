@@ -20,6 +20,11 @@ pub(crate) fn clean_line(text: &str) -> String {
     one_line(text)
 }
 
+/// Says that a part of a text is not shown, and where it is.
+pub(crate) fn not_shown(what: &str) -> String {
+    format!("({what} not shown; holon transcript --json has all of it)")
+}
+
 /// Returns the columns that a text takes.
 pub(crate) fn columns(text: &str) -> usize {
     text.width()

@@ -7,14 +7,14 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
 /// One character as a reader sees it, with its style and its columns.
-#[derive(Debug, Clone)]
-struct Glyph {
-    text: String,
+#[derive(Debug, Clone, Copy)]
+struct Glyph<'a> {
+    text: &'a str,
     style: Style,
     columns: usize,
 }
 
-impl Glyph {
+impl Glyph<'_> {
     fn is_space(&self) -> bool {
         self.text == " "
     }
@@ -22,8 +22,8 @@ impl Glyph {
 
 /// A line that is being filled.
 #[derive(Debug, Default)]
-struct Filling {
-    glyphs: Vec<Glyph>,
+struct Filling<'a> {
+    glyphs: Vec<Glyph<'a>>,
     columns: usize,
     /// Glyphs of the indentation at its beginning.
     indent: usize,
@@ -31,10 +31,10 @@ struct Filling {
     last_break: Option<usize>,
 }
 
-impl Filling {
+impl<'a> Filling<'a> {
     fn indented(hang: usize) -> Self {
         let space = Glyph {
-            text: " ".to_owned(),
+            text: " ",
             style: Style::new(),
             columns: 1,
         };
@@ -46,7 +46,7 @@ impl Filling {
         }
     }
 
-    fn push(&mut self, glyph: Glyph) {
+    fn push(&mut self, glyph: Glyph<'a>) {
         self.columns += glyph.columns;
         let may_break = glyph.is_space() || glyph.columns > 1;
         self.glyphs.push(glyph);
@@ -78,26 +78,27 @@ impl Filling {
         for glyph in self.glyphs {
             match spans.last_mut() {
                 Some(span) if span.style == glyph.style => {
-                    span.content.to_mut().push_str(&glyph.text);
+                    span.content.to_mut().push_str(glyph.text);
                 }
-                Some(_) | None => spans.push(Span::styled(glyph.text, glyph.style)),
+                Some(_) | None => spans.push(Span::styled(glyph.text.to_owned(), glyph.style)),
             }
         }
         Line::from(spans)
     }
 }
 
-/// Breaks a line. Lines after the first are indented by `hang` columns. The result is never empty.
+/// Breaks a line. Lines after the first are indented by `hang` columns, unless that would take half of the width: a long
+/// word would become very many lines. The result is never empty.
 pub(crate) fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
     let width = width.max(1);
-    let hang = if hang < width { hang } else { 0 };
+    let hang = if hang <= width / 2 { hang } else { 0 };
     let mut done = Vec::new();
     let mut filling = Filling::default();
     for span in &line.spans {
         let style = line.style.patch(span.style);
         for text in span.content.graphemes(true) {
             let glyph = Glyph {
-                text: text.to_owned(),
+                text,
                 style,
                 columns: text.width(),
             };
@@ -194,5 +195,7 @@ mod tests {
     fn a_width_of_nothing_and_a_deep_indentation_end() {
         assert_eq!(lines("abc", 0, 0), ["a", "b", "c"]);
         assert_eq!(lines("ab cd", 2, 9), ["ab", "cd"]);
+        assert_eq!(lines("abcdefgh", 4, 2), ["abcd", "  ef", "  gh"]);
+        assert_eq!(lines("abcdefgh", 4, 3), ["abcd", "efgh"]);
     }
 }

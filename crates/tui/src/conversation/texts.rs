@@ -1,5 +1,6 @@
 //! Texts that events do not carry, by id: the beginning of each, with the length of the whole.
 
+use crate::text::not_shown;
 use holon_domain::text::prefix;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,7 +32,8 @@ impl Kept {
         if left == 0 {
             return shown.trim_end().to_owned();
         }
-        format!("{shown}…\n({left} more bytes are not shown)")
+        let note = not_shown(&format!("{left} more bytes are"));
+        format!("{shown}…\n{note}")
     }
 }
 

@@ -4,6 +4,9 @@ use crate::text::columns;
 use crate::theme::Theme;
 use ratatui::text::{Line, Span};
 
+/// Columns to which a cell is filled up, at most. One wide cell does not widen all others of its column by more.
+const CELL_COLUMNS: usize = 60;
+
 type Cell = Vec<Span<'static>>;
 
 /// Rows that were read so far. The first is the head.
@@ -20,6 +23,11 @@ impl Table {
 
     pub(super) fn end_row(&mut self) {
         self.rows.push(std::mem::take(&mut self.row));
+    }
+
+    /// Number of rows that were read.
+    pub(super) const fn len(&self) -> usize {
+        self.rows.len()
     }
 
     pub(super) fn into_lines(self, theme: Theme) -> Vec<Line<'static>> {
@@ -52,7 +60,8 @@ impl Table {
         (0..count)
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.map(|cell| cell_columns(cell)).max().unwrap_or(0)
+                let widest = cells.map(|cell| cell_columns(cell)).max();
+                widest.unwrap_or(0).min(CELL_COLUMNS)
             })
             .collect()
     }

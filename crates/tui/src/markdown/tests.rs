@@ -101,3 +101,60 @@ fn any_width_ends() {
     }
     assert_eq!(lines("", 10), [""]);
 }
+
+#[test]
+fn deep_nesting_is_drawn_at_a_bounded_depth() {
+    let inner = " ".repeat(INDENT * (DEPTH - 1));
+    for (mark, deepest) in [
+        ("> ", format!("{}x", "▏ ".repeat(DEPTH))),
+        ("- ", format!("{inner}• x")),
+    ] {
+        let text = format!("{}x", mark.repeat(20));
+        let shown = lines(&text, 80);
+        assert!(
+            shown.contains(&deepest),
+            "{deepest:?} in {:?}",
+            shown.last()
+        );
+        let widest = shown.iter().map(|line| crate::text::columns(line)).max();
+        assert!(widest <= Some(80), "{widest:?}");
+        let text = format!("{}x", mark.repeat(2_000));
+        let shown = lines(&text, 80);
+        assert!(shown.len() <= 200, "{} lines", shown.len());
+    }
+    let styles = format!("{}x", "*a **b ".repeat(2_000));
+    assert!(lines(&styles, 80).len() < 1_000);
+}
+
+#[test]
+fn of_a_long_text_the_rest_is_left_out_with_a_note_of_where_it_stands() {
+    let note = |shown: &[String]| shown.last().cloned().unwrap_or_default();
+    let many = "- a\n".repeat(300_000);
+    let shown = lines(&many, 80);
+    assert_eq!(shown.len(), LINES + 1);
+    assert!(
+        note(&shown).contains("holon transcript --json"),
+        "{shown:?}"
+    );
+    let long = "word ".repeat(200_000);
+    let shown = lines(&long, 80);
+    assert!(shown.len() < LINES);
+    let left = long.trim_end().len() - MARKDOWN_BYTES;
+    let expected =
+        format!("({left} more bytes are not shown; holon transcript --json has all of it)");
+    assert_eq!(note(&shown), expected);
+    let short = lines("- a\n- b", 80);
+    assert_eq!(short, ["• a", "• b"]);
+}
+
+#[test]
+fn a_wide_cell_does_not_widen_every_row_of_its_table() {
+    let rows = "| a | b |\n".repeat(500);
+    let text = format!(
+        "| a | b |\n|---|---|\n{rows}| {} | b |\n",
+        "x".repeat(8_000)
+    );
+    let wide = 8_000 / 80 + 1;
+    let shown = lines(&text, 80).len();
+    assert!(shown <= 510 + wide, "{shown} lines");
+}

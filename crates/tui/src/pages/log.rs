@@ -7,11 +7,15 @@ use crate::text::time_of_day;
 use holon_api::EventEnvelope;
 use holon_client::Answer;
 use holon_client::view::{Prompt, TranscriptEntry};
-use holon_domain::text::preview;
+use holon_domain::text::{prefix, preview};
 use serde_json::Value;
 
 /// Bytes of one part of a transcript entry.
 const PART_BYTES: usize = 2_000;
+/// Bytes of a text that a page shows whole: a message of the transcript, or a part of a prompt.
+const TEXT_BYTES: usize = 32 << 10;
+/// Bytes of a transcript. The newest entries that fit are shown; each frame lays all of them out.
+const TRANSCRIPT_BYTES: usize = 512 << 10;
 
 /// Lists events, newest first. The detail of an event is its payload.
 pub(crate) fn events<'a>(newest_first: impl Iterator<Item = &'a EventEnvelope>) -> Vec<Entry> {
@@ -53,11 +57,34 @@ pub(crate) fn transcript(entries: &[Answer<TranscriptEntry>]) -> Vec<Entry> {
     if entries.is_empty() {
         return page("nothing yet".to_owned());
     }
-    let blocks: Vec<String> = entries
-        .iter()
-        .map(|entry| transcript_entry(entry))
-        .collect();
+    let mut bytes = 0;
+    let mut blocks = Vec::new();
+    for entry in entries.iter().rev() {
+        let block = transcript_entry(entry);
+        bytes += block.len();
+        if bytes > TRANSCRIPT_BYTES {
+            let left = match entries.len() - blocks.len() {
+                1 => "1 entry before these is".to_owned(),
+                left => format!("{left} entries before these are"),
+            };
+            blocks.push(format!(
+                "({left} not shown; holon transcript --before SEQ reads them)"
+            ));
+            break;
+        }
+        blocks.push(block);
+    }
+    blocks.reverse();
     page(blocks.join("\n\n"))
+}
+
+/// Keeps the beginning of a text, with a note of how much is left out and where all of it is.
+fn shortened(text: &str, whole: &str) -> String {
+    let kept = prefix(text, TEXT_BYTES);
+    match text.len() - kept.len() {
+        0 => kept.to_owned(),
+        left => format!("{kept}…\n({left} more bytes are not shown; {whole} has all of it)"),
+    }
 }
 
 fn transcript_entry(entry: &TranscriptEntry) -> String {
@@ -77,6 +104,7 @@ fn transcript_entry(entry: &TranscriptEntry) -> String {
             summary => summary.to_owned(),
         },
     };
+    let said = shortened(&said, "holon transcript --json");
     let lines: Vec<String> = said.lines().map(|line| format!("  {line}")).collect();
     format!(
         "{} turn {}{round} {}\n{}",
@@ -155,6 +183,7 @@ pub(crate) fn prompt(shown: &Prompt) -> Vec<Entry> {
             block.source, block.outcome, block.to_tokens, block.from_tokens
         );
         let text = block.text.as_deref().unwrap_or_default();
+        let text = shortened(text, "holon debug prompt");
         facts.list(&heading, text.lines().map(str::to_owned));
     }
     page(facts.text())
@@ -192,4 +221,42 @@ pub(crate) fn help() -> Vec<Entry> {
     lines.push(String::new());
     lines.push("The console only watches and sends: closing it stops nothing.".to_owned());
     page(lines.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn message(seq: u64, text: &str) -> Answer<TranscriptEntry> {
+        Answer::new(json!({
+            "entry_seq": seq, "id": format!("entry_{seq}"), "kind": "incoming_message", "turn_index": seq,
+            "created_at": "2026-11-16T10:00:00.000Z", "data": {"message": {"body": {"text": text}}},
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn long_messages_and_many_of_them_make_a_bounded_page() {
+        let long = "> ".repeat(500_000);
+        let of_one = transcript(&[message(1, &long)]);
+        let expected = format!(
+            "({} more bytes are not shown; holon transcript --json has all of it)",
+            long.len() - TEXT_BYTES
+        );
+        assert!(of_one[0].detail.trim_end().ends_with(&expected));
+        let many: Vec<_> = (1..=100).map(|seq| message(seq, &long)).collect();
+        let shown = &transcript(&many)[0].detail;
+        assert!(shown.len() <= TRANSCRIPT_BYTES + 1_000, "{}", shown.len());
+        assert!(shown.contains("turn 100 "), "the newest is shown");
+        let note = "entries before these are not shown; holon transcript --before SEQ";
+        assert!(shown.lines().next().is_some_and(|line| line.contains(note)));
+    }
+
+    #[test]
+    fn short_messages_are_whole() {
+        let shown = &transcript(&[message(1, "one\ntwo"), message(2, "three")])[0].detail;
+        assert!(shown.contains("  one\n  two\n\n"), "{shown}");
+        assert!(!shown.contains("not shown"), "{shown}");
+    }
 }

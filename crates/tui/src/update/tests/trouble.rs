@@ -81,7 +81,7 @@ fn the_number_of_bytes_that_are_not_shown_counts_the_whole_message() {
     model.conversation.learn_message("msg_1", &text);
     let shown = screen(&model);
     let left = (1 << 20) - 4_000;
-    let note = format!("({left} more bytes are not shown)");
+    let note = format!("({left} more bytes are not shown; holon transcript --json has all of it)");
     assert!(shown.contains(&note), "{shown}");
 }
 
