@@ -14,6 +14,7 @@ mod msg;
 mod overlay;
 mod pages;
 mod runtime;
+mod size;
 mod slash;
 #[cfg(test)]
 mod testing;

@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::history::History;
 use crate::msg::Problem;
 use crate::overlay::Overlay;
+use crate::size;
 use crate::theme::Theme;
 use crate::update::Known;
 use holon_client::Answer;
@@ -129,6 +130,7 @@ pub(crate) struct Menu {
 pub struct Model {
     pub(crate) host: String,
     pub(crate) agent: AgentId,
+    /// Columns and rows that are drawn.
     pub(crate) columns: u16,
     pub(crate) rows: u16,
     pub(crate) theme: Theme,
@@ -171,11 +173,12 @@ impl Model {
     /// Creates the state before anything is known.
     #[must_use]
     pub fn new(setup: Setup) -> Self {
+        let (columns, rows) = size::drawn(setup.columns, setup.rows);
         Self {
             host: setup.host,
             agent: setup.agent,
-            columns: setup.columns,
-            rows: setup.rows,
+            columns,
+            rows,
             theme: setup.theme,
             link: Link::default(),
             feed: 0,

@@ -76,6 +76,8 @@ pub enum Command {
     Remember {
         text: String,
     },
+    /// Draw all of the next frame on an empty terminal.
+    Redraw,
     /// Give the terminal back and stop until the shell continues the console.
     Suspend,
     Quit,

@@ -97,6 +97,7 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         records: JoinSet::new(),
         history: options.history,
         wants_stop: false,
+        wants_redraw: false,
         is_stopped: false,
     };
     let sources = Sources { messages, signals };
@@ -125,6 +126,8 @@ struct Console {
     history: Option<PathBuf>,
     /// True if the operator asked for a stop that was not made yet.
     wants_stop: bool,
+    /// True if the next frame is to be drawn on an empty terminal.
+    wants_redraw: bool,
     /// True from a stop until the shell continues the process. Nothing is drawn then.
     is_stopped: bool,
 }
@@ -179,7 +182,7 @@ impl Console {
                 self.stop(screen, true)?;
             }
             if is_urgent && is_old && !self.is_stopped {
-                screen.draw(|frame| view(&self.model, frame))?;
+                self.draw(screen)?;
                 is_old = false;
             }
         }
@@ -190,6 +193,19 @@ impl Console {
         }
         let written = async { while self.records.join_next().await.is_some() {} };
         tokio::time::timeout(LAST_WAIT, written).await.ok();
+        Ok(())
+    }
+
+    fn draw(&mut self, screen: &mut Screen) -> Result<(), Error> {
+        // The word of another size may be lost among keys.
+        let (columns, rows) = Screen::size()?;
+        if (columns, rows) != (self.model.columns, self.model.rows) {
+            self.take(Msg::Resize { columns, rows });
+        }
+        if std::mem::take(&mut self.wants_redraw) || !screen.has_size(columns, rows) {
+            screen.clear()?;
+        }
+        screen.draw(|frame| view(&self.model, frame))?;
         Ok(())
     }
 
@@ -248,6 +264,7 @@ impl Console {
                             .spawn_blocking(move || record::append(&path, &text).unwrap_or(()));
                     }
                 }
+                Command::Redraw => self.wants_redraw = true,
                 Command::Suspend => self.wants_stop = true,
                 Command::Quit => {}
             }

@@ -16,6 +16,7 @@ pub(crate) use complete::{Known, Offer, menu};
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Msg, Question, Request};
 use crate::overlay::Page;
+use crate::size;
 use holon_domain::AgentId;
 
 /// Milliseconds between two requests for the status while the host answers.
@@ -31,11 +32,22 @@ pub fn start(model: &mut Model) -> Vec<Command> {
 
 /// Takes something that happened, and returns what is to be done.
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Command> {
+    let before = model.overlays.last().map(|top| top.page.clone());
+    let mut commands = take(model, msg);
+    // A terminal may draw a rare character wider or narrower than it is counted here, and keep a part of it when other
+    // text takes its place.
+    if model.overlays.last().map(|top| &top.page) != before.as_ref() {
+        commands.push(Command::Redraw);
+    }
+    commands
+}
+
+fn take(model: &mut Model, msg: Msg) -> Vec<Command> {
     match msg {
         Msg::Key(key) => keys::press(model, key),
         Msg::Paste(text) => keys::paste(model, &text),
         Msg::Resize { columns, rows } => {
-            (model.columns, model.rows) = (columns, rows);
+            (model.columns, model.rows) = size::drawn(columns, rows);
             Vec::new()
         }
         Msg::Tick(now) => {

@@ -1,5 +1,6 @@
 //! The console, driven in a real terminal: tmux starts it, types into it and reads its screen.
 
+mod bare;
 mod trouble;
 
 use crate::support::{until, world};

@@ -8,7 +8,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::{Value, json};
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 
 /// Clears the screen in two ways, changes the writing direction in three, deletes, and hides text in four ways.
 const STEERING: &str =
@@ -42,7 +42,20 @@ impl Terminal {
     pub(crate) fn start_sized(world: &World, args: &[&str], columns: u16) -> Self {
         let mut command = world.command();
         command.args(args);
-        Self::run(command, Keyboard::Absent, Some(columns))
+        Self::run(command, Keyboard::Absent, Some((columns, 24)))
+    }
+
+    /// Opens a console with these variables on a terminal of this many columns and rows, or of no stated size.
+    pub(crate) fn start_console(
+        world: &World,
+        args: &[&str],
+        variables: &[(&str, &str)],
+        size: Option<(u16, u16)>,
+    ) -> Self {
+        let mut command = world.command();
+        command.arg("tui").args(args);
+        command.envs(variables.iter().copied());
+        Self::run(command, Keyboard::Present, size)
     }
 
     /// Starts the program with these variables and with the terminal as its standard input too.
@@ -56,21 +69,19 @@ impl Terminal {
         self.ours.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Starts the program; a terminal without a number of columns states no width.
-    fn run(mut command: Command, keyboard: Keyboard, columns: Option<u16>) -> Self {
+    pub(crate) fn press(&mut self, keys: &str) {
+        self.ours.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Starts the program; a terminal without a size states none.
+    fn run(mut command: Command, keyboard: Keyboard, size: Option<(u16, u16)>) -> Self {
         let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
         let ours = openpt(flags).unwrap();
         grantpt(&ours).unwrap();
         unlockpt(&ours).unwrap();
         let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
-        if let Some(ws_col) = columns {
-            let size = Winsize {
-                ws_row: 24,
-                ws_col,
-                ws_xpixel: 0,
-                ws_ypixel: 0,
-            };
-            tcsetwinsize(&theirs, size).unwrap();
+        if let Some(size) = size {
+            tcsetwinsize(&theirs, window(size)).unwrap();
         }
         if keyboard == Keyboard::Present {
             command.stdin(theirs.try_clone().unwrap());
@@ -101,8 +112,30 @@ impl Terminal {
 
     /// Interrupts the program, as Ctrl+C does.
     pub(crate) fn interrupt(&self) {
+        self.signal(Signal::INT);
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.unwrap(), Signal::INT).unwrap();
+        kill_process(pid.unwrap(), signal).unwrap();
+    }
+
+    /// Gives the terminal another size, tells the program, and waits until it has written these words again.
+    pub(crate) fn resize(&mut self, size: (u16, u16), words: &str) {
+        let count = |seen: &[u8]| String::from_utf8_lossy(seen).matches(words).count();
+        let before = count(&self.seen);
+        tcsetwinsize(&self.ours, window(size)).unwrap();
+        self.signal(Signal::WINCH);
+        while count(&self.seen) == before {
+            assert!(self.read(), "{words:?} was not shown: {:?}", self.seen);
+        }
+    }
+
+    /// Waits for the end of the program and returns how it ended, with everything that the terminal received.
+    pub(crate) fn finish_status(mut self) -> (ExitStatus, String) {
+        while self.read() {}
+        let status = self.child.wait().unwrap();
+        (status, String::from_utf8_lossy(&self.seen).into_owned())
     }
 
     /// Ends the program, which does not end by itself, and returns everything that the terminal received.
@@ -126,6 +159,15 @@ impl Terminal {
         let seen = String::from_utf8(self.seen).unwrap();
         // The terminal makes two characters of each line end.
         seen.replace("\r\n", "\n")
+    }
+}
+
+const fn window((ws_col, ws_row): (u16, u16)) -> Winsize {
+    Winsize {
+        ws_row,
+        ws_col,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
     }
 }
 

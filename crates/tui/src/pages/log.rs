@@ -202,7 +202,8 @@ const KEYS: &[(&str, &str)] = &[
     ("Ctrl+A, E, B, F, K, U, W", "move and delete as in a shell"),
     ("Esc", "close the top overlay, then go to the newest row, then clear the composer"),
     ("Ctrl+C", "close the top overlay, clear the composer, then close the console"),
-    ("Ctrl+D", "close the console; nothing is stopped"),
+    ("Ctrl+D", "delete at the cursor; in an empty composer, close the console"),
+    ("Ctrl+L", "draw the screen anew"),
     ("Ctrl+Z", "suspend the console; fg in the shell brings it back"),
     ("?", "this help, in an empty composer"),
 ];

@@ -1,10 +1,17 @@
 //! The terminal of a console: taken at the start and given back in every case, also after a panic.
+//!
+//! The terminal is never asked for anything, because one that does not answer would hold the console up. So the area
+//! that is drawn is fixed, and a screen of another size begins with an empty terminal.
 
+use crate::size;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use ratatui::crossterm::terminal::{self, EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::terminal::{
+    self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen,
+};
 use ratatui::crossterm::{cursor, execute, style};
-use ratatui::{Frame, Terminal};
+use ratatui::layout::Rect;
+use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use std::io::{self, Stdout, Write as _};
 use std::panic::PanicHookInfo;
 use std::sync::Arc;
@@ -15,6 +22,8 @@ type PanicHook = Box<dyn Fn(&PanicHookInfo<'_>) + Sync + Send + 'static>;
 /// The terminal while the console has it.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Columns and rows that `terminal` draws.
+    size: (u16, u16),
     lease: Arc<Lease>,
 }
 
@@ -38,7 +47,7 @@ impl Lease {
             execute!(out, LeaveAlternateScreen).ok();
         } else {
             // The last frame stays; the shell goes on below it.
-            let bottom = terminal::size().map_or(0, |(_, rows)| rows.saturating_sub(1));
+            let bottom = Screen::size().map_or(0, |(_, rows)| rows.saturating_sub(1));
             execute!(out, cursor::MoveTo(0, bottom)).ok();
             out.write_all(b"\r\n").ok();
         }
@@ -55,9 +64,11 @@ impl Screen {
             is_taken: AtomicBool::new(false),
         });
         restore_on_panic(Arc::clone(&lease));
+        let size = Self::size()?;
         // From here on, dropping the screen undoes what was done.
         let mut screen = Self {
-            terminal: Terminal::new(CrosstermBackend::new(io::stdout()))?,
+            terminal: empty(size)?,
+            size,
             lease,
         };
         screen.enter()?;
@@ -73,12 +84,19 @@ impl Screen {
             execute!(out, EnterAlternateScreen)?;
         } else {
             // What is on the screen moves into the scrollback.
-            let rows = terminal::size()?.1;
+            let rows = Self::size()?.1;
             execute!(out, cursor::MoveTo(0, rows.saturating_sub(1)))?;
             out.write_all("\n".repeat(usize::from(rows)).as_bytes())?;
         }
         execute!(out, EnableBracketedPaste)?;
-        self.terminal.clear()
+        self.clear()
+    }
+
+    /// Empties the terminal and forgets what was on it, so that the next frame draws all of it.
+    pub(super) fn clear(&mut self) -> io::Result<()> {
+        self.size = Self::size()?;
+        self.terminal = empty(self.size)?;
+        execute!(io::stdout(), Clear(ClearType::All))
     }
 
     /// Gives the terminal back while the console is stopped.
@@ -93,9 +111,15 @@ impl Screen {
         self.enter()
     }
 
-    /// Columns and rows of the terminal.
+    /// Columns and rows that are drawn.
     pub(super) fn size() -> io::Result<(u16, u16)> {
-        terminal::size()
+        let (columns, rows) = terminal::size()?;
+        Ok(size::drawn(columns, rows))
+    }
+
+    /// Returns true if frames have this size.
+    pub(super) fn has_size(&self, columns: u16, rows: u16) -> bool {
+        self.size == (columns, rows)
     }
 
     pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
@@ -108,6 +132,15 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.lease.end();
     }
+}
+
+/// A terminal of this size with nothing on it.
+fn empty((columns, rows): (u16, u16)) -> io::Result<Terminal<CrosstermBackend<Stdout>>> {
+    let viewport = Viewport::Fixed(Rect::new(0, 0, columns, rows));
+    Terminal::with_options(
+        CrosstermBackend::new(io::stdout()),
+        TerminalOptions { viewport },
+    )
 }
 
 /// Gives the terminal back before a panic is reported, so that the report is readable.

@@ -17,8 +17,13 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
         model.notice = None;
     }
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-    if ctrl && key.code == KeyCode::Char('z') {
-        return vec![Command::Suspend];
+    let of_terminal = match key.code {
+        KeyCode::Char('z') if ctrl => Some(Command::Suspend),
+        KeyCode::Char('l') if ctrl => Some(Command::Redraw),
+        _ => None,
+    };
+    if let Some(command) = of_terminal {
+        return vec![command];
     }
     if !model.overlays.is_empty() {
         return page::press(model, key);

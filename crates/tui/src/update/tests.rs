@@ -15,6 +15,7 @@ mod complete;
 mod hints;
 mod link;
 mod pages;
+mod redraw;
 mod send;
 mod texts;
 mod trouble;

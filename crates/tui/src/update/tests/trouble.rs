@@ -58,7 +58,7 @@ fn pages_of_an_agent_that_is_gone_are_closed() {
 fn ctrl_c_closes_a_page_and_not_the_console() {
     let mut model = with_history(80, 24, Vec::new());
     enter(&mut model, "/tasks");
-    assert!(ctrl(&mut model, 'c').is_empty());
+    assert_eq!(ctrl(&mut model, 'c'), [Command::Redraw]);
     assert!(model.overlays.is_empty() && !model.has_quit());
     assert_eq!(ctrl(&mut model, 'c'), [Command::Quit]);
 }

@@ -1,0 +1,54 @@
+//! The console on a terminal that only takes and gives bytes: it answers no question, states odd sizes, and may stop
+//! to read.
+
+use crate::support::{hello, world};
+use crate::terminal::Terminal;
+use holon_testkit::World;
+
+/// Asks a terminal for the position of its cursor.
+const ASK_CURSOR: &str = "\u{1b}[6n";
+/// Words of an empty composer.
+const READY: &str = "message to main";
+
+/// Opens a console of the usual size and waits until it can be written to.
+fn open(world: &World, args: &[&str]) -> Terminal {
+    let mut terminal = Terminal::start_console(world, args, &[], Some((80, 24)));
+    terminal.wait_for(READY);
+    terminal
+}
+
+#[test]
+fn a_console_asks_its_terminal_nothing() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    for args in [&[] as &[&str], &["--no-alt-screen"]] {
+        let mut terminal = open(&world, args);
+        terminal.resize((60, 20), READY);
+        // Spaces are not drawn on an empty terminal.
+        terminal.press("typed-words\u{c}");
+        terminal.wait_for("typed-words");
+        terminal.resize((100, 30), "typed-words");
+        terminal.press("\u{3}\u{3}");
+        let (status, seen) = terminal.finish_status();
+        assert_eq!(status.code(), Some(0), "{seen:?}");
+        assert!(!seen.contains(ASK_CURSOR), "{seen:?}");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_console_draws_on_a_terminal_of_any_size() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    for size in [None, Some((u16::MAX, u16::MAX)), Some((80, u16::MAX))] {
+        let mut terminal = Terminal::start_console(&world, &[], &[], size);
+        terminal.wait_for(READY);
+        terminal.resize((u16::MAX, 24), READY);
+        terminal.press("?");
+        terminal.wait_for("Ctrl+Home,");
+        terminal.press("\u{3}\u{3}");
+        let (status, seen) = terminal.finish_status();
+        assert_eq!(status.code(), Some(0), "{size:?}: {seen:?}");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
