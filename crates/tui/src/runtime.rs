@@ -64,7 +64,8 @@ pub enum Error {
     Task(String),
 }
 
-/// Runs a console until the operator closes it. The terminal is restored in every case.
+/// Runs a console until the operator closes it. The terminal is restored in every case. If a signal ends the console, it
+/// ends the program then too.
 ///
 /// # Errors
 /// When the terminal cannot be read or written.
@@ -99,11 +100,16 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         wants_stop: false,
         wants_redraw: false,
         is_stopped: false,
+        ended_by: None,
     };
     let sources = Sources { messages, signals };
     let ended = console.run(&mut screen, sources, options.clock).await;
     drop(keyboard);
-    ended
+    drop(screen);
+    if let Some(number) = ended? {
+        signals::end_by(number);
+    }
+    Ok(())
 }
 
 /// Where messages come from.
@@ -130,15 +136,18 @@ struct Console {
     wants_redraw: bool,
     /// True from a stop until the shell continues the process. Nothing is drawn then.
     is_stopped: bool,
+    /// Number of the signal that ends the console.
+    ended_by: Option<i32>,
 }
 
 impl Console {
+    /// Runs until the console is closed. Returns the number of the signal that closed it, if one did.
     async fn run(
         mut self,
         screen: &mut Screen,
         sources: Sources,
         clock: fn() -> Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<Option<i32>, Error> {
         let mut ticks = tokio::time::interval(TICK);
         let mut frames = tokio::time::interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -193,7 +202,7 @@ impl Console {
         }
         let written = async { while self.records.join_next().await.is_some() {} };
         tokio::time::timeout(LAST_WAIT, written).await.ok();
-        Ok(())
+        Ok(self.ended_by)
     }
 
     fn draw(&mut self, screen: &mut Screen) -> Result<(), Error> {
@@ -211,7 +220,10 @@ impl Console {
 
     fn hear(&mut self, heard: Heard, screen: &mut Screen) -> Result<(), Error> {
         match heard {
-            Heard::End => self.take(Msg::Quit),
+            Heard::End(number) => {
+                self.ended_by = Some(number);
+                self.take(Msg::Quit);
+            }
             Heard::Suspend => self.stop(screen, false)?,
             Heard::Continue => {
                 self.is_stopped = false;

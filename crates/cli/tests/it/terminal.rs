@@ -2,6 +2,7 @@
 
 use crate::support::world;
 use holon_testkit::World;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -129,6 +130,31 @@ impl Terminal {
         while count(&self.seen) == before {
             assert!(self.read(), "{words:?} was not shown: {:?}", self.seen);
         }
+    }
+
+    /// Writes into the terminal until it takes no more, as if its reader had stopped.
+    pub(crate) fn fill(&self) {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let theirs = ioctl_tiocgptpeer(&self.ours, flags).unwrap();
+        rustix::io::ioctl_fionbio(&theirs, true).unwrap();
+        let mut theirs = File::from(theirs);
+        let moment = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 200_000_000,
+        };
+        // What is written moves on to the reader's side, where there is room for more.
+        let has_room = |theirs: &File| {
+            let mut looked = [PollFd::new(theirs, PollFlags::OUT)];
+            poll(&mut looked, Some(&moment)).unwrap() > 0
+        };
+        while has_room(&theirs) {
+            while theirs.write(&[b' '; 256]).is_ok() {}
+        }
+    }
+
+    /// Waits for the end of the program, without reading what it writes.
+    pub(crate) fn wait_unread(&mut self) -> ExitStatus {
+        self.child.wait().unwrap()
     }
 
     /// Waits for the end of the program and returns how it ended, with everything that the terminal received.

@@ -1,10 +1,24 @@
 //! Signals: those that end the program, those that suspend it and the one that continues it.
+//!
+//! A thread hears those that end the program and ends it if the console does not: a terminal that takes no more output
+//! holds up the console, and with it everything that is not on another thread.
 
+use ratatui::crossterm::terminal::disable_raw_mode;
 use rustix::process::{Signal, getpgrp, getpid, getsid, kill_current_process_group, kill_process};
+use rustix::termios::{QueueSelector, tcflush};
+use signal_hook::iterator::Signals as EndingSignals;
+use signal_hook::low_level::emulate_default_handler;
 use std::future::poll_fn;
 use std::io;
 use std::task::Poll;
+use std::time::Duration;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
+use tokio::sync::mpsc;
+
+/// Time that a console has to end after a signal before what the terminal has not taken is thrown away.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Time that it has then, which is more than it waits for messages that are under way.
+const LAST_PATIENCE: Duration = Duration::from_secs(8);
 
 /// Signals that end a program and can be caught. Those of a fault of the program itself are left out: a handler would
 /// return to the fault.
@@ -31,7 +45,8 @@ const ENDING: &[Signal] = &[
 /// What a signal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Heard {
-    End,
+    /// The program is to end, by the signal of this number.
+    End(i32),
     /// The process alone is to stop.
     Suspend,
     /// The process goes on after it was stopped, by whichever signal.
@@ -41,13 +56,18 @@ pub(super) enum Heard {
 /// Signals that the console listens to.
 #[derive(Debug)]
 pub(super) struct Signals {
+    ending: mpsc::UnboundedReceiver<i32>,
     streams: Vec<(Heard, Stream)>,
 }
 
 impl Signals {
     /// Starts to listen. From here on, none of these signals has its default effect.
     pub(super) fn listen() -> io::Result<Self> {
-        let ending = ENDING.iter().map(|signal| (Heard::End, *signal));
+        let heard = EndingSignals::new(ENDING.iter().map(|signal| signal.as_raw()))?;
+        let (sender, ending) = mpsc::unbounded_channel();
+        std::thread::Builder::new()
+            .name("signals".to_owned())
+            .spawn(move || end_for_certain(heard, &sender))?;
         let others = [
             (Heard::Suspend, Signal::TSTP),
             (Heard::Continue, Signal::CONT),
@@ -56,16 +76,16 @@ impl Signals {
             let kind = SignalKind::from_raw(number.as_raw());
             signal(kind).map(|stream| (heard, stream))
         };
-        let streams = ending
-            .chain(others)
-            .map(listen)
-            .collect::<io::Result<_>>()?;
-        Ok(Self { streams })
+        let streams = others.into_iter().map(listen).collect::<io::Result<_>>()?;
+        Ok(Self { ending, streams })
     }
 
     /// Waits for the next signal. Dropping the future loses none.
     pub(super) async fn next(&mut self) -> Heard {
         poll_fn(|context| {
+            if let Poll::Ready(Some(number)) = self.ending.poll_recv(context) {
+                return Poll::Ready(Heard::End(number));
+            }
             for (heard, stream) in &mut self.streams {
                 if let Poll::Ready(Some(())) = stream.poll_recv(context) {
                     return Poll::Ready(*heard);
@@ -75,6 +95,30 @@ impl Signals {
         })
         .await
     }
+}
+
+/// Passes on the first signal that ends the program. A console that does not end by itself is ended.
+fn end_for_certain(mut heard: EndingSignals, sender: &mpsc::UnboundedSender<i32>) {
+    let Some(number) = heard.forever().next() else {
+        return;
+    };
+    // A console that has ended needs no word.
+    sender.send(number).ok();
+    std::thread::sleep(PATIENCE);
+    // A write that waits for the reader of the terminal goes on, so that the console can restore it. It looks again when
+    // a signal comes, whichever.
+    tcflush(io::stdout(), QueueSelector::OFlush).ok();
+    kill_process(getpid(), Signal::WINCH).ok();
+    std::thread::sleep(LAST_PATIENCE);
+    disable_raw_mode().ok();
+    end_by(number);
+}
+
+/// Ends the program by this signal, so that whoever started it sees what ended it.
+pub(super) fn end_by(number: i32) {
+    emulate_default_handler(number).ok();
+    // A few signals are not known there.
+    emulate_default_handler(Signal::TERM.as_raw()).ok();
 }
 
 /// Returns true if a shell of the session can continue the process after a stop. The group of the leader of a session

@@ -4,6 +4,8 @@
 use crate::support::{hello, world};
 use crate::terminal::Terminal;
 use holon_testkit::World;
+use rustix::process::Signal;
+use std::os::unix::process::ExitStatusExt as _;
 
 /// Asks a terminal for the position of its cursor.
 const ASK_CURSOR: &str = "\u{1b}[6n";
@@ -50,5 +52,32 @@ fn a_console_draws_on_a_terminal_of_any_size() {
         let (status, seen) = terminal.finish_status();
         assert_eq!(status.code(), Some(0), "{size:?}: {seen:?}");
     }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_console_that_a_signal_ends_ends_by_that_signal() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
+        let terminal = open(&world, &[]);
+        terminal.signal(signal);
+        let (status, seen) = terminal.finish_status();
+        assert_eq!(status.signal(), Some(signal.as_raw()), "{seen:?}");
+        assert!(seen.ends_with("\u{1b}[?1049l"), "{seen:?}");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
+fn a_signal_ends_a_console_whose_terminal_takes_nothing_any_more() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let mut terminal = open(&world, &[]);
+    terminal.fill();
+    // The answer to this key cannot be written.
+    terminal.press("x");
+    terminal.signal(Signal::TERM);
+    assert_eq!(terminal.wait_unread().signal(), Some(Signal::TERM.as_raw()));
     assert_eq!(served.terminate().0, Some(0));
 }
