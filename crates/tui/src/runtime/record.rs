@@ -3,6 +3,7 @@
 //! Each console appends one line per entry, so consoles that run at the same time lose nothing to each other. A file
 //! that has grown beyond its bound is replaced by its newest part.
 
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
@@ -15,11 +16,12 @@ const ENTRY_BYTES: usize = 16 << 10;
 /// Mode of the file: what an operator wrote is read by its owner only.
 const MODE: u32 = 0o600;
 
+/// Opens a regular file. Nothing else is waited for: a pipe would hold up the console until it has another end.
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
-    let no_link = rustix::fs::OFlags::NOFOLLOW.bits();
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = options
         .mode(MODE)
-        .custom_flags(i32::try_from(no_link).unwrap_or(0))
+        .custom_flags(i32::try_from(flags.bits()).unwrap_or(0))
         .open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is no file"));
@@ -139,5 +141,17 @@ mod tests {
         std::os::unix::fs::symlink(&path, &link).unwrap();
         assert!(load(&link).is_err());
         assert!(append(&link, "c").is_err());
+    }
+
+    #[test]
+    fn what_is_no_file_is_neither_waited_for_nor_written_to() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
+        for path in [pipe.as_path(), Path::new("/dev/null"), folder.path()] {
+            assert!(load(path).is_err(), "{path:?}");
+            assert!(append(path, "a").is_err(), "{path:?}");
+        }
     }
 }

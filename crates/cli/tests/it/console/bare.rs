@@ -81,3 +81,20 @@ fn a_signal_ends_a_console_whose_terminal_takes_nothing_any_more() {
     assert_eq!(terminal.wait_unread().signal(), Some(Signal::TERM.as_raw()));
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_history_that_is_no_file_does_not_hold_the_console_up() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let path = world.home().join("run").join("console.history");
+    let mode = rustix::fs::Mode::from_raw_mode(0o600);
+    let kind = rustix::fs::FileType::Fifo;
+    rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
+    let mut terminal = open(&world, &[]);
+    terminal.press("hi\r");
+    terminal.wait_for("Hello");
+    terminal.press("\u{3}");
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.code(), Some(0), "{seen:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
