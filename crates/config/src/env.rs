@@ -153,7 +153,7 @@ pub const VARIABLES: &[Variable] = &[
     alone("NO_COLOR", "Any value turns colour off."),
     alone(
         "TERM",
-        "Kind of the terminal. Colour is off if it is unset or `dumb`.",
+        "Kind of the terminal. Colour is off if it is unset or `dumb`; the console refuses `dumb`.",
     ),
     alone(
         "LC_ALL",

@@ -55,6 +55,7 @@ pub use secret::SECRET_VARIABLES;
 pub use service::ServiceEnv;
 pub use settings::{
     AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder, has_utf8_locale,
+    is_dumb_terminal,
 };
 pub use source::{Source, Sourced};
 pub use token::Token;

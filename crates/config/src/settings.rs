@@ -28,10 +28,16 @@ impl Color {
     #[must_use]
     pub fn of_terminal(env: &Env) -> Self {
         match (env.get("NO_COLOR"), env.get("TERM")) {
-            (None, Some(terminal)) if terminal != "dumb" => Self::Auto,
+            (None, Some(_)) if !is_dumb_terminal(env) => Self::Auto,
             (Some(_) | None, Some(_) | None) => Self::Never,
         }
     }
+}
+
+/// Returns true if the terminal says that it can only be written to line by line: its cursor cannot be moved.
+#[must_use]
+pub fn is_dumb_terminal(env: &Env) -> bool {
+    env.get("TERM").is_some_and(|terminal| terminal == "dumb")
 }
 
 /// Returns true if the locale of the environment says that a terminal shows UTF-8. The first of `LC_ALL`, `LC_CTYPE` and

@@ -24,6 +24,7 @@ pub(super) async fn run(
         return Err(failure.hint("follow an agent without one with: holon tail --follow"));
     }
     let env = Env::from_process();
+    refuse_dumb(&env)?;
     let history = match &target {
         Target::Home(home) => history_path(home.clone()),
         // Nothing of a home on this machine is used for a host at a URL.
@@ -50,6 +51,18 @@ pub(super) async fn run(
         .await
         .map_err(|error| Failure::new(Exit::Failed, "console_failed", error.to_string()))?;
     Ok(Exit::Done)
+}
+
+/// Refuses a terminal that says that it can only be written to line by line.
+fn refuse_dumb(env: &Env) -> Result<(), Failure> {
+    if !holon_config::is_dumb_terminal(env) {
+        return Ok(());
+    }
+    let failure = Failure::usage("the console cannot draw on this terminal: TERM is dumb");
+    Err(failure.hint(
+        "follow an agent with: holon tail --follow; write to it with: holon prompt TEXT; \
+         if the terminal can do more, set TERM to its kind, such as xterm-256color",
+    ))
 }
 
 /// Returns the file of the input history in the home.

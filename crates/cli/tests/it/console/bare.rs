@@ -98,3 +98,18 @@ fn a_history_that_is_no_file_does_not_hold_the_console_up() {
     assert_eq!(status.code(), Some(0), "{seen:?}");
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_terminal_that_cannot_be_steered_is_refused_with_the_next_step() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let variables = [("TERM", "dumb")];
+    let terminal = Terminal::start_console(&world, &[], &variables, Some((80, 24)));
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.code(), Some(2), "{seen:?}");
+    assert!(!seen.contains('\u{1b}'), "{seen:?}");
+    for words in ["holon tail --follow", "holon prompt"] {
+        assert!(seen.contains(words), "{seen:?}");
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
