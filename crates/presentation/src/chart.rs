@@ -50,18 +50,38 @@ pub fn cost_column(known: MicroUsd, unpriced_calls: u64) -> String {
 /// Draws the rows as lines of at most `width` columns.
 #[must_use]
 pub fn bars(rows: &[Bar], width: usize, style: BarStyle) -> Vec<String> {
-    let labels: Vec<String> = rows.iter().map(|row| one_line(&row.label)).collect();
-    let tokens: Vec<String> = rows.iter().map(|row| row.tokens.to_string()).collect();
-    let costs: Vec<String> = rows.iter().map(|row| one_line(&row.cost)).collect();
-    let layout = Layout::new(width, widest(&labels), widest(&tokens), widest(&costs));
-    let most = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
-    let figures = labels.iter().zip(&tokens).zip(&costs);
-    rows.iter()
-        .zip(figures)
-        .map(|(row, ((label, tokens), cost))| {
+    draw(&[], rows, width, style)
+}
+
+/// Draws the rows under a line that names the columns. `label` says what each row is about.
+#[must_use]
+pub fn titled_bars(label: &str, rows: &[Bar], width: usize, style: BarStyle) -> Vec<String> {
+    match rows {
+        [] => Vec::new(),
+        rows => draw(&[[label, "tokens", "cost"]], rows, width, style),
+    }
+}
+
+/// Draws lines of words, then the rows.
+fn draw(heads: &[[&str; 3]], rows: &[Bar], width: usize, style: BarStyle) -> Vec<String> {
+    let heads = heads.iter().map(|head| (head.map(str::to_owned), 0));
+    let rows = rows.iter().map(|row| {
+        let figures = row.tokens.to_string();
+        (
+            [one_line(&row.label), figures, one_line(&row.cost)],
+            row.tokens,
+        )
+    });
+    let lines: Vec<([String; 3], u64)> = heads.chain(rows).collect();
+    let [label, tokens, cost] = [0, 1, 2].map(|column| widest(&lines, column));
+    let layout = Layout::new(width, label, tokens, cost);
+    let most = lines.iter().map(|(_, tokens)| *tokens).max().unwrap_or(0);
+    lines
+        .iter()
+        .map(|([label, tokens, cost], length)| {
             let label = pad(&fit_label(label, layout.label, style), layout.label);
             let bar = layout.bar.map_or_else(String::new, |columns| {
-                let bar = bar(row.tokens, most, columns, style);
+                let bar = bar(*length, most, columns, style);
                 format!("{:GAP$}{}", "", pad(&bar, columns))
             });
             let (token_columns, cost_columns) = (layout.tokens, layout.cost);
@@ -108,8 +128,9 @@ impl Layout {
     }
 }
 
-fn widest(texts: &[String]) -> usize {
-    texts.iter().map(|text| text_width(text)).max().unwrap_or(0)
+fn widest(lines: &[([String; 3], u64)], column: usize) -> usize {
+    let texts = lines.iter().filter_map(|(texts, _)| texts.get(column));
+    texts.map(|text| text_width(text)).max().unwrap_or(0)
 }
 
 /// Cuts a label, with a mark at its end.
@@ -208,6 +229,25 @@ mod tests {
             }
         }
         assert!(bars(&[], 80, BarStyle::Blocks).is_empty());
+    }
+
+    #[test]
+    fn a_title_names_the_columns_and_stands_over_them() {
+        let row = |label: &str, tokens| Bar {
+            label: label.to_owned(),
+            tokens,
+            cost: "$1".to_owned(),
+        };
+        let rows = [row("a", 8), row("b", 4)];
+        assert_eq!(
+            titled_bars("agent", &rows, 29, BarStyle::Ascii),
+            [
+                "agent            tokens  cost",
+                "a      ########       8    $1",
+                "b      ####           4    $1",
+            ]
+        );
+        assert!(titled_bars("agent", &[], 80, BarStyle::Blocks).is_empty());
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod shell;
 pub mod text;
 mod visibility;
 
-pub use chart::{Bar, BarStyle, bars, cost_column};
+pub use chart::{Bar, BarStyle, bars, cost_column, titled_bars};
 pub use item::{Detail, Item, ItemState, Presentation, Reference, Role};
 pub use mode::{DisplayMode, UnknownMode};
 pub use present::{Importance, present};

@@ -23,6 +23,8 @@ pub(crate) struct Entry {
     pub(crate) is_markdown: bool,
     /// Rows of a chart above the detail. The view draws them, because their bars follow the width of the screen.
     pub(crate) chart: Vec<Bar>,
+    /// What each row of the chart is about.
+    pub(crate) chart_of: &'static str,
 }
 
 /// Style of an entry.

@@ -99,6 +99,11 @@ fn agent_entry(agent: &Answer<AgentListEntry>, current: &str, depth: usize) -> E
     let raw = agent.raw();
     let id = &agent.identity.agent_id;
     let mark = if id == current { "▸" } else { " " };
+    // The posture of an agent that may not run says only that it does not.
+    let state = match agent.status.as_str() {
+        status @ ("stopped" | "archived") => status,
+        _ => &agent.scheduling_posture.posture,
+    };
     let mut facts = Facts::default();
     facts.add("agent", id);
     facts.add("state", plain(&agent.status));
@@ -124,14 +129,14 @@ fn agent_entry(agent: &Answer<AgentListEntry>, current: &str, depth: usize) -> E
         label: format!(
             "{mark} {}{id}  {}{}  {}",
             "  ".repeat(depth),
-            plain(&agent.scheduling_posture.posture),
+            plain(state),
             match agent.pending {
                 0 => String::new(),
                 pending => format!(", {pending} queued"),
             },
             agent.scheduling_posture.reason,
         ),
-        tone: tone_of(&agent.scheduling_posture.posture),
+        tone: tone_of(state),
         detail: facts.text(),
         ..Entry::default()
     }
@@ -146,6 +151,42 @@ fn tone_of(posture: &str) -> Tone {
     }
 }
 
+/// Says how the work of an agent stands. A word of a newer host is spelled as it is.
+fn outcome_words(outcome: &str) -> String {
+    match outcome {
+        "completed" => "nothing is left to do".to_owned(),
+        "continuable" => "work is left, and it goes on by itself".to_owned(),
+        "failed" => "the last turn failed".to_owned(),
+        "waiting" => "it waits".to_owned(),
+        other => plain(other),
+    }
+}
+
+fn wait_words(reason: &str) -> String {
+    match reason {
+        "awaiting_operator_input" => "your answer".to_owned(),
+        "awaiting_external_change" => "something outside".to_owned(),
+        "awaiting_task_result" => "the end of a task".to_owned(),
+        "awaiting_timer" => "a planned time".to_owned(),
+        other => plain(other),
+    }
+}
+
+fn root_words(projection: &str) -> String {
+    match projection {
+        "canonical_root" => "the workspace's own directory".to_owned(),
+        "git_worktree_root" => "a git worktree of the workspace".to_owned(),
+        other => plain(other),
+    }
+}
+
+fn confinement_words(confinement: &str) -> String {
+    match confinement {
+        "not_enforced" => "no: its commands run as the user of the host".to_owned(),
+        other => plain(other),
+    }
+}
+
 /// Explains what an agent does, waits for and needs.
 pub(crate) fn status(explained: &Explanation, agent: Option<&Answer<Agent>>) -> Vec<Entry> {
     let mut facts = Facts::default();
@@ -154,8 +195,11 @@ pub(crate) fn status(explained: &Explanation, agent: Option<&Answer<Agent>>) -> 
     facts.add("why", &explained.scheduling_posture.reason);
     facts.add_some("wakes", explained.scheduling_posture.wakes_at.as_deref());
     if let Some(closure) = &explained.closure {
-        facts.add("outcome", plain(&closure.outcome));
-        facts.add_some("waits for", closure.waiting_reason.as_deref().map(plain));
+        facts.add("outcome", outcome_words(&closure.outcome));
+        facts.add_some(
+            "waits for",
+            closure.waiting_reason.as_deref().map(wait_words),
+        );
     }
     facts.add("queued", explained.pending.to_string());
     facts.add_some(
@@ -207,12 +251,13 @@ fn agent_facts(agent: &Answer<Agent>, facts: &mut Facts) {
         agent.model.effective_fallback_models.join(", "),
     );
     facts.add("works in", &agent.execution.cwd);
-    facts.add("projection", plain(word(raw, "/execution/projection_kind")));
-    facts.add("access", plain(word(raw, "/execution/access_mode")));
     facts.add(
-        "confined",
-        plain(&agent.execution.policy.process_execution.path_confinement),
+        "which is",
+        root_words(word(raw, "/execution/projection_kind")),
     );
+    facts.add("access", plain(word(raw, "/execution/access_mode")));
+    let confinement = &agent.execution.policy.process_execution.path_confinement;
+    facts.add("confined", confinement_words(confinement));
     let total = &agent.token_usage.total;
     facts.add(
         "tokens",
@@ -258,4 +303,54 @@ pub(crate) fn workspaces(agent: &Answer<Agent>) -> Vec<Entry> {
         return nothing("no workspaces; a attaches a directory");
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn listed(status: &str, posture: &str) -> Entry {
+        let agent = Answer::new(json!({
+            "identity": {"agent_id": "scout", "kind": "named", "visibility": "public"},
+            "status": status, "pending": 0, "scheduling_posture": {"posture": posture, "reason": "why"},
+            "active_workspace_entry": {"cwd": "/src"},
+        }));
+        agent_entry(&agent.unwrap(), "main", 0)
+    }
+
+    #[test]
+    fn an_agent_that_may_not_run_is_listed_as_such() {
+        for (status, posture, expected, tone) in [
+            ("asleep", "idle", "  scout  idle  why", Tone::Plain),
+            (
+                "awake",
+                "active_turn",
+                "  scout  active turn  why",
+                Tone::Good,
+            ),
+            ("stopped", "idle", "  scout  stopped  why", Tone::Faint),
+            ("archived", "idle", "  scout  archived  why", Tone::Faint),
+        ] {
+            let entry = listed(status, posture);
+            assert_eq!(entry.label, expected);
+            assert_eq!(entry.tone, tone, "{status}");
+        }
+    }
+
+    #[test]
+    fn known_words_of_a_status_are_plain_and_others_stay() {
+        for (shown, expected) in [
+            (outcome_words("completed"), "nothing is left to do"),
+            (outcome_words("of_a_newer_host"), "of a newer host"),
+            (wait_words("awaiting_operator_input"), "your answer"),
+            (
+                root_words("canonical_root"),
+                "the workspace's own directory",
+            ),
+            (confinement_words("hard_enforced"), "hard enforced"),
+        ] {
+            assert_eq!(shown, expected);
+        }
+    }
 }

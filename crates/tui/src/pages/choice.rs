@@ -13,10 +13,19 @@ const EFFORTS: [&str; 5] = ["inherit", "low", "medium", "high", "xhigh"];
 pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entry> {
     let current = agent.and_then(|agent| agent.model.effective_model.as_deref());
     let default = agent.and_then(|agent| agent.model.runtime_default_model.as_deref());
+    let follows = agent.is_some_and(|agent| agent.model.source == "runtime_default");
     let mut entries = vec![Entry {
         id: String::new(),
-        label: format!("  default of the host ({})", default.unwrap_or("none")),
-        detail: "The agent follows the default model of the host.".to_owned(),
+        label: marked(
+            follows,
+            &format!("default of the host ({})", default.unwrap_or("none")),
+        ),
+        tone: if follows { Tone::Good } else { Tone::Plain },
+        detail: if follows {
+            "The agent follows the default model of the host.".to_owned()
+        } else {
+            "Enter lets the agent follow the default model of the host.".to_owned()
+        },
         ..Entry::default()
     }];
     let mut sorted: Vec<_> = models.model_availability.iter().collect();
@@ -29,7 +38,7 @@ pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entr
         facts.add_some("because", model.unavailable_reason.as_deref());
         Entry {
             id: model.model.clone(),
-            label: format!("{} {}", if is_current { "▸" } else { " " }, model.model),
+            label: marked(is_current, &model.model),
             tone: match (is_current, model.available) {
                 (true, _) => Tone::Good,
                 (false, true) => Tone::Plain,
@@ -40,6 +49,15 @@ pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entr
         }
     }));
     entries
+}
+
+/// Marks what the agent uses, by a sign and in words.
+fn marked(is_used: bool, name: &str) -> String {
+    if is_used {
+        format!("▸ {name}  in use")
+    } else {
+        format!("  {name}")
+    }
 }
 
 pub(crate) fn efforts() -> Vec<Entry> {
@@ -88,4 +106,44 @@ pub(crate) fn skills(listed: &SkillsResponse) -> Vec<Entry> {
         return nothing("no skills; i installs one");
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::agent_json;
+    use serde_json::json;
+
+    fn labels(source: &str) -> Vec<String> {
+        let mut agent = agent_json("idle", "rests");
+        agent["model"]["effective_model"] = json!("a/ok");
+        agent["model"]["source"] = json!(source);
+        let agent = Answer::new(agent).unwrap();
+        let listed: Answer<Models> = Answer::new(json!({"model_availability": [
+            {"model": "a/ok", "available": true}, {"model": "b/other", "available": true},
+        ]}))
+        .unwrap();
+        let entries = models(&listed, Some(&agent)).into_iter();
+        entries.map(|entry| entry.label).collect()
+    }
+
+    #[test]
+    fn the_model_in_use_is_marked_and_the_default_if_it_is_followed() {
+        assert_eq!(
+            labels("runtime_default"),
+            [
+                "▸ default of the host (none)  in use",
+                "▸ a/ok  in use",
+                "  b/other"
+            ]
+        );
+        assert_eq!(
+            labels("agent_override"),
+            [
+                "  default of the host (none)",
+                "▸ a/ok  in use",
+                "  b/other"
+            ]
+        );
+    }
 }

@@ -33,6 +33,7 @@ fn grouping(usage: &UsageResponse) -> Entry {
         label: format!("by {name}"),
         detail: total(usage),
         chart: chart.collect(),
+        chart_of: name,
         ..Entry::default()
     }
 }

@@ -7,7 +7,7 @@ use crate::pages::event_detail;
 use crate::text::{clean, clean_line, columns};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::{fit, wrap};
-use holon_presentation::{BarStyle, bars};
+use holon_presentation::{BarStyle, titled_bars};
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -236,8 +236,11 @@ fn detail(model: &Model, overlay: &Overlay, width: usize) -> Vec<Line<'static>> 
     if entry.is_markdown {
         return markdown::render(&entry.detail, theme, width);
     }
-    let chart = bars(&entry.chart, width, BarStyle::Blocks).into_iter();
-    let mut lines: Vec<Line<'static>> = chart.map(Line::from).collect();
+    let chart = titled_bars(entry.chart_of, &entry.chart, width, BarStyle::Blocks);
+    let mut lines: Vec<Line<'static>> = chart.into_iter().map(Line::from).collect();
+    if let Some(head) = lines.first_mut().filter(|_| !entry.chart.is_empty()) {
+        head.style = theme.faint();
+    }
     lines.extend(plain(&entry.detail, theme, width));
     lines
 }
