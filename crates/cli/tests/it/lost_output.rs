@@ -1,12 +1,11 @@
 //! Output that cannot be written: the command fails and says so, and a signal ends a command whose reader has stopped.
 
 use crate::support::{hello, world};
-use holon_testkit::World;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::fs::File;
 use std::io::Read as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// Bytes of an answer that no pipe holds.
 const LONG: usize = 1 << 20;
