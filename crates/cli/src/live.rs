@@ -20,6 +20,8 @@ use line::ActivityLine;
 pub(crate) enum LiveOutput {
     /// Text for standard output, without a line end.
     Text(String),
+    /// End of a text whose line goes on.
+    TextEnd,
     /// End of the line on standard output.
     LineEnd,
     /// Remark for standard error.

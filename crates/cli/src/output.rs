@@ -149,6 +149,7 @@ impl Output {
                     self.put_part(&arriving.push(text));
                 }
                 LiveOutput::Text(text) => self.put_part(text),
+                LiveOutput::TextEnd => self.put_part(&arriving.finish()),
                 LiveOutput::LineEnd => self.put_part(&format!("{}\n", arriving.finish())),
                 LiveOutput::Note(words) => self.note(words),
                 LiveOutput::Activity(words) => self.progress(words),

@@ -91,8 +91,9 @@ fn prompt_for(what: &str, instead: &str, output: &Output) -> Result<String, Fail
 
 /// Reads a line from a terminal without echo.
 fn read_hidden_line(terminal: &File, what: &str, output: &Output) -> Result<String, Failure> {
-    output.note(&format!("{what}, not shown while you type it; then Enter:"));
+    // Before the prompt: what is typed in answer to it must neither be shown nor dropped by the change.
     let guard = EchoGuard::new(terminal).map_err(unreadable)?;
+    output.note(&format!("{what}, not shown while you type it; then Enter:"));
     let mut line = Vec::new();
     let mut state = LineState::More;
     for byte in BufReader::new(terminal).bytes().take(SECRET_KEYS) {
@@ -106,7 +107,7 @@ fn read_hidden_line(terminal: &File, what: &str, output: &Output) -> Result<Stri
         LineState::Interrupted => Err(Failure::new(
             Exit::Failed,
             "interrupted",
-            "interrupted; nothing was stored",
+            "interrupted; nothing was read",
         )),
         LineState::Done | LineState::More => decode(line),
     }

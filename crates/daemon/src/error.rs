@@ -76,6 +76,9 @@ pub enum Error {
     /// A signal ended the process before the run was over.
     #[error("interrupted by {signal} before the run had ended")]
     Interrupted { signal: &'static str },
+    /// A signal ended the process while the run waited for the home.
+    #[error("interrupted by {signal} before the run had begun; nothing was stored")]
+    NotBegun { signal: &'static str },
 }
 
 impl Error {
@@ -102,7 +105,8 @@ impl Error {
             | Self::Model(_)
             | Self::System { .. }
             | Self::Keyring { .. }
-            | Self::Interrupted { .. } => return false,
+            | Self::Interrupted { .. }
+            | Self::NotBegun { .. } => return false,
         };
         matches!(
             source.kind(),
@@ -132,7 +136,7 @@ impl Error {
             Self::File { .. } => "file_failed",
             Self::System { .. } => "system_failed",
             Self::Keyring { .. } => "keyring_unusable",
-            Self::Interrupted { .. } => "interrupted",
+            Self::Interrupted { .. } | Self::NotBegun { .. } => "interrupted",
         }
     }
 
@@ -173,7 +177,8 @@ impl Error {
             Self::Interrupted { .. } => {
                 Some("a named agent goes on at the next start; a temporary one is removed".to_owned())
             }
-            Self::Home(_)
+            Self::NotBegun { .. }
+            | Self::Home(_)
             | Self::HomeNotText { .. }
             | Self::Store(_)
             | Self::Token(_)

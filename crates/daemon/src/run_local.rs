@@ -28,13 +28,13 @@ pub async fn run_local(
     let mut signals = EndSignals::listen()?;
     let home = tokio::select! {
         home = open::take_home(&settings.home.value) => home?,
-        signal = signals.next() => return Err(Error::Interrupted { signal }),
+        signal = signals.next() => return Err(Error::NotBegun { signal }),
     };
     // The start may have to wait for disk space, and must be interruptible meanwhile.
     let host = open(settings, &home, &request)?;
     tokio::select! {
         up = come_up(settings, &host, &request) => up?,
-        signal = signals.next() => return Err(Error::Interrupted { signal }),
+        signal = signals.next() => return Err(Error::NotBegun { signal }),
     }
     let control = host.control();
     let run = async {

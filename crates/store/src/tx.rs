@@ -122,12 +122,12 @@ impl<'a> Tx<'a> {
         let mut events = events::EventBatch::default();
         let mut changes_memory = false;
         for fact in &decision.facts {
-            self.write(no, fact, &mut after, &mut events)
-                .map_err(|error| error.into_contradiction(fact))?;
+            let mut written = self.write(no, fact, &mut after, &mut events);
             if let Some(source) = MemorySource::of(fact) {
-                memory_outbox::add(self.conn, no, &source)?;
                 changes_memory = true;
+                written = written.and_then(|()| memory_outbox::add(self.conn, no, &source));
             }
+            written.map_err(|error| error.into_contradiction(fact))?;
         }
         events
             .write(self.conn, no, &mut after)

@@ -18,6 +18,7 @@ use holon_daemon::{LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::queue::MessageSeq;
 use holon_domain::run::RunOnceResponse;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -247,9 +248,14 @@ impl Live<'_> {
             Err(holon_client::Error::Unreachable { .. }) => {
                 // Without a host, this run uses its own settings.
                 let settings = settings::load(flags)?;
-                blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
                 let agent = request.agent_id.clone();
-                let ran = self.run_here(&settings, request).await;
+                let ran = self.run_here(&settings, request);
+                // The run is polled first, so that it listens to the signals before the watch takes them from the
+                // system.
+                let watch = async {
+                    blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
+                };
+                let (ran, ()) = tokio::join!(biased; Box::pin(ran), watch);
                 let response = ran.map_err(|error| cut_off(agent.as_ref(), error))?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
@@ -333,16 +339,21 @@ async fn until_interrupted<T>(
     home: &str,
     run: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    blocked_output::end_on([SignalKind::interrupt()]);
     let interrupt = async {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
     };
+    // Comes after the branch that listens.
+    let watch = async {
+        blocked_output::end_on([SignalKind::interrupt()]);
+        std::future::pending::<Infallible>().await
+    };
     tokio::select! {
         biased;
         ran = run => ran,
         () = interrupt => Err(left_behind(agent, home)),
+        never = watch => match never {},
     }
 }
 
@@ -360,16 +371,14 @@ fn left_behind(agent: Option<&AgentId>, home: &str) -> Failure {
 
 /// Returns the failure of a run in this process. After a signal it says what becomes of the agent's turn.
 fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
-    let failure = Failure::from(error);
-    if !failure.is("interrupted") {
-        return failure;
+    if !matches!(error, holon_daemon::Error::Interrupted { .. }) {
+        return error.into();
     }
-    let signal = &failure.body.error;
     let Some(agent) = agent else {
-        let words = format!("{signal}; {TEMPORARY_REMOVED}");
+        let words = format!("{error}; {TEMPORARY_REMOVED}");
         return Failure::new(Exit::Failed, "interrupted", words);
     };
-    let words = format!("{signal}; agent {agent} goes on with it once a host runs on its home");
+    let words = format!("{error}; agent {agent} goes on with it once a host runs on its home");
     Failure::new(Exit::Failed, "interrupted", words)
         .hint("start one: holon daemon start; or run the agent again")
 }

@@ -1,7 +1,6 @@
 //! `holon serve`: runs a host, in the foreground or as the process behind `holon daemon start`.
 
 use crate::args::ServeArgs;
-use crate::blocked_output;
 use crate::exit::{Exit, Failure};
 use crate::host_plan::{self, HostPlan};
 use crate::output::{Format, Output};
@@ -12,7 +11,6 @@ use std::cell::Cell;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use tokio::signal::unix::SignalKind;
 
 /// Endpoints of a ready host, as JSON for programs.
 #[derive(Serialize)]
@@ -36,7 +34,6 @@ pub(super) fn run(
     }
     let plan = HostPlan::load(home, args.host, output)?;
     let advertised = plan.access.advertise_url.clone();
-    blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
     serve(plan, LogTarget::Stderr, |endpoints| {
         announce(endpoints, advertised, output);
     })

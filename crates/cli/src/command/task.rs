@@ -197,6 +197,7 @@ async fn follow(
             || next.stderr_after_byte != query.stderr_after_byte;
         query = next;
         if part.retrieval_status == "success" && !advanced {
+            output.show(&[LiveOutput::TextEnd]);
             if let Some(end) = &part.task.result_summary {
                 output.note(end);
             }

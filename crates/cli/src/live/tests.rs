@@ -37,6 +37,7 @@ fn retry(round: u32) -> Event {
 fn spell(shown: Vec<LiveOutput>) -> String {
     let spelled = shown.into_iter().map(|one| match one {
         LiveOutput::Text(text) => text,
+        LiveOutput::TextEnd => String::new(),
         LiveOutput::LineEnd => "\n".to_owned(),
         LiveOutput::Note(_) => "[note]".to_owned(),
         LiveOutput::Activity(words) => format!("<{words}>"),

@@ -17,9 +17,10 @@ use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::memory::EpisodeSeq;
 use holon_store::{EpisodeRange, IndexOwner, IndexPosition, MemoryIndex, Store};
 use queue::FeedQueue;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -27,6 +28,8 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 const REMEMBERED: usize = 4_096;
 /// Agents with changes that are looked for at once.
 const AGENTS_AT_ONCE: usize = 10_000;
+/// Time after which agents that could not be fed are looked at again.
+const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Agents whose index is looked for at once after a start.
 const LOOKED_AT_ONCE: usize = 100;
 
@@ -85,6 +88,8 @@ struct Feeder {
     notices: Receiver<FeedNotice>,
     marks: HashMap<AgentId, FeedMark>,
     queue: FeedQueue,
+    /// Agents with changes that could not be taken: they have no home yet, are aside, or their index failed.
+    skipped: BTreeSet<AgentId>,
     look: StartLook,
 }
 
@@ -97,14 +102,21 @@ impl Feeder {
             memory,
             marks: HashMap::new(),
             queue: FeedQueue::default(),
+            skipped: BTreeSet::new(),
             look: StartLook::Behind(None),
         }
     }
 
     /// Waits for something to do. Returns false once there are no commits any more.
     async fn wait(&mut self) -> bool {
+        let clock = &self.memory.clock;
+        let retry = clock.sleep_until(clock.elapsed() + RETRY_AFTER);
         tokio::select! {
             () = self.memory.unfinished.wait() => {}
+            () = retry, if !self.skipped.is_empty() => {
+                let skipped = std::mem::take(&mut self.skipped);
+                skipped.into_iter().for_each(|agent_id| self.queue.add_changed(agent_id));
+            }
             notice = self.notices.recv() => match notice {
                 Ok(notice) => self.queue.add_changed(notice.agent_id),
                 Err(RecvError::Lagged(_)) => self.find_changed().await,
@@ -195,13 +207,15 @@ impl Feeder {
                 return;
             }
         }
-        // An agent that is aside or gone has no memory to feed.
-        let Ok(Some(agent)) = self.store.agent(agent_id).await else {
-            return;
+        let agent = match self.store.agent(agent_id).await {
+            Ok(Some(agent)) => agent,
+            Ok(None) => return,
+            // It is aside.
+            Err(_) => return self.skip(agent_id),
         };
         // The home is made by what first needs it, and not for an index.
         if !self.memory.files.has_home(&agent.settings.agent_home).await {
-            return;
+            return self.skip(agent_id);
         }
         self.profile_workspace(&agent).await;
         let subject = MemorySubject::of(&agent);
@@ -227,7 +241,15 @@ impl Feeder {
             }
             Err(fault) => {
                 tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
+                self.skip(agent_id);
             }
+        }
+    }
+
+    /// Remembers an agent to be looked at again. Beyond the bound it is fed with its next change.
+    fn skip(&mut self, agent_id: &AgentId) {
+        if self.skipped.len() < REMEMBERED {
+            self.skipped.insert(agent_id.clone());
         }
     }
 

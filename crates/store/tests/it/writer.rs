@@ -1,9 +1,11 @@
 //! The writer thread and the readers, from outside.
 
 use crate::samples::{Scribe, id};
+use holon_domain::brief::BriefText;
 use holon_store::{Db, Error, Readers, Tx, WriteError, Writer};
 use std::path::PathBuf;
 use std::sync::mpsc;
+use tokio::sync::broadcast::error::TryRecvError;
 
 fn store() -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
@@ -118,6 +120,26 @@ async fn an_answer_means_that_readers_see_it_and_news_is_out() {
         Ok((id("a"), 1))
     );
     writer.close().await.expect("closes");
+}
+
+#[test]
+fn memory_hears_only_of_commits_that_its_index_holds() {
+    let (_directory, path) = store();
+    let mut db = Db::open(&path).expect("opens");
+    let mut scribe = Scribe::new("a");
+    let no = db
+        .write(|tx| tx.create_agent(&scribe.record))
+        .expect("creates");
+    let (mut all, mut memory) = (db.subscribe(), db.subscribe_to_memory());
+    let message = scribe.admit("x").decide();
+    db.write(|tx| tx.apply(no, &message)).expect("writes");
+    assert!(all.try_recv().is_ok());
+    assert_eq!(memory.try_recv(), Err(TryRecvError::Empty));
+    let brief = scribe.admit("y").brief(BriefText::Words("done".to_owned()));
+    let brief = brief.decide();
+    db.write(|tx| tx.apply(no, &brief)).expect("writes");
+    let heard = memory.try_recv().map(|notice| notice.agent_id);
+    assert_eq!(heard, Ok(id("a")));
 }
 
 #[tokio::test]

@@ -79,6 +79,21 @@ async fn a_start_finds_an_index_that_is_missing_or_unfinished_though_nothing_wai
 }
 
 #[tokio::test]
+async fn an_agent_whose_home_comes_later_is_fed_without_a_further_change() {
+    let place = tempfile::tempdir().unwrap();
+    let home = place.path().join("main");
+    let store = store_with(&agent_in(&home), 3);
+    let mut feeder = feeder(&store);
+    feeder.find_changed().await;
+    run(&mut feeder).await;
+    assert!(!home.exists());
+    std::fs::create_dir(&home).unwrap();
+    assert!(feeder.wait().await, "the time to look again has come");
+    run(&mut feeder).await;
+    assert!(!MemoryIndex::is_unfinished(&home));
+}
+
+#[tokio::test]
 async fn a_build_that_a_search_began_is_finished_in_the_background() {
     let home = tempfile::tempdir().unwrap();
     let agent = agent_in(home.path());
