@@ -6,13 +6,12 @@ use crate::error::Error;
 pub(crate) use crate::exchange::ReadTimeout;
 use crate::exchange::{HttpRequest, HttpResponse, RequestBody, send_request};
 use crate::repeat;
-use crate::run_stream::{RunItem, read_run};
 use crate::stream::{EventStream, StreamSource};
-use crate::view::{Agent, AgentListEntry, Identity, Run};
+use crate::view::{Agent, AgentListEntry, Identity};
 use holon_api::{
     AdmittedResponse, ArchiveAgentResponse, ControlAction, ControlRequest, ControlResponse,
     CreateAgentRequest, DeleteAgentResponse, EmptyRequest, EnqueueRequest, EventsPage, Handshake,
-    Health, HostEventsPage, PageOrder, Projection, PromptRequest, ReloadResponse, Root, RunRequest,
+    Health, HostEventsPage, PageOrder, Projection, PromptRequest, ReloadResponse, Root,
     ShutdownResponse,
 };
 use holon_domain::limits::{ANSWER_IDLE_MS, GIT_WRITE_MS};
@@ -339,29 +338,6 @@ impl Client {
             .await
     }
 
-    /// Runs one request to its outcome. There is no timeout, as the work may take any time.
-    ///
-    /// # Errors
-    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
-    pub async fn run(&self, request: &RunRequest) -> Result<Answer<Run>, Error> {
-        self.send("/control/run".into(), request, ReadTimeout::Unlimited)
-            .await
-    }
-
-    /// Runs one request to its outcome like `run`, and passes its news to `news` while it goes on.
-    ///
-    /// # Errors
-    /// As [`Error`] lists. A host that is too old for this refuses the query before it does anything.
-    pub async fn run_watched(
-        &self,
-        request: &RunRequest,
-        news: impl FnMut(RunItem),
-    ) -> Result<Answer<Run>, Error> {
-        let target = "/control/run?deltas=true".to_owned();
-        let response = self.respond(target, request, ReadTimeout::Unlimited);
-        read_run(response.await?, news).await
-    }
-
     /// Asks the host to read its settings and credentials again.
     ///
     /// # Errors
@@ -537,7 +513,7 @@ impl Client {
     }
 
     /// Asks the host if it keeps replies for requests with a key.
-    async fn keeps_replies(&self) -> Result<bool, Error> {
+    pub(crate) async fn keeps_replies(&self) -> Result<bool, Error> {
         let capabilities = self.handshake().await?.capabilities.unwrap_or_default();
         Ok(capabilities.iter().any(|name| name == repeat::CAPABILITY))
     }

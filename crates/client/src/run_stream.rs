@@ -1,15 +1,18 @@
-//! A run whose news are read while it goes on.
+//! Runs: one request to its outcome, also over a restart of the host, with the news while it goes on.
 
 use crate::answer::Answer;
+use crate::client::Client;
 use crate::error::Error;
-use crate::exchange::HttpResponse;
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
 use crate::reader::{FrameContent, decode_frame};
 use crate::view::Run;
+use crate::{repeat, retry};
 use holon_api::event::{RUN_COMPLETED, RUN_QUEUED};
-use holon_api::{EventEnvelope, RunQueued};
+use holon_api::{EventEnvelope, RunQueued, RunRequest};
 use holon_domain::delta::AssistantDelta;
-use holon_domain::limits::ANSWER_BYTES;
+use holon_domain::limits::{ANSWER_BYTES, STREAM_RETRIES};
 use holon_sse::{Frame, Parser};
+use hyper::Method;
 
 /// One piece of news of a run.
 #[derive(Debug)]
@@ -22,8 +25,103 @@ pub enum RunItem {
     Delta(AssistantDelta),
 }
 
+/// Code of a host that goes down. A run that it had admitted goes on after its next start.
+const SHUTTING_DOWN: &str = "shutting_down";
+
+impl Client {
+    /// Runs one request to its outcome. There is no timeout, as the work may take any time. A host that is restarted
+    /// meanwhile is asked again with the same key, which joins the run.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn run(&self, request: &RunRequest) -> Result<Answer<Run>, Error> {
+        self.run_at("/control/run", request, |_| {}).await
+    }
+
+    /// Runs one request to its outcome like `run`, and passes its news to `news` while it goes on.
+    ///
+    /// # Errors
+    /// As [`Error`] lists. A host that is too old for this refuses the query before it does anything.
+    pub async fn run_watched(
+        &self,
+        request: &RunRequest,
+        news: impl FnMut(RunItem),
+    ) -> Result<Answer<Run>, Error> {
+        self.run_at("/control/run?deltas=true", request, news).await
+    }
+
+    /// Sends a run until its outcome is there, with the patience of an event stream.
+    async fn run_at(
+        &self,
+        target: &str,
+        request: &RunRequest,
+        mut news: impl FnMut(RunItem),
+    ) -> Result<Answer<Run>, Error> {
+        let body = serde_json::to_string(request).map_err(|error| Error::Protocol {
+            endpoint: self.endpoint(),
+            reason: error.to_string(),
+        })?;
+        let key = repeat::new_key();
+        let sent = || HttpRequest {
+            method: Method::POST,
+            target: target.to_owned(),
+            body: RequestBody::Json(body.clone()),
+            key: Some(key.clone()),
+            timeout: ReadTimeout::Unlimited,
+        };
+        let mut failures = 0;
+        // How the run was lost for the first time. From then on it may have begun.
+        let mut lost: Option<Error> = None;
+        loop {
+            let is_known = match &lost {
+                None => Ok(true),
+                Some(_) => self.keeps_replies().await,
+            };
+            let outcome = match (is_known, &lost) {
+                // A host that does not know keys would run it a second time.
+                (Ok(false), Some(lost)) => return Err(lost.clone()),
+                (Err(error), _) => Err(error),
+                (Ok(_), _) => {
+                    let news = |item| {
+                        failures = 0;
+                        news(item);
+                    };
+                    self.run_once(sent(), news).await
+                }
+            };
+            let error = match outcome {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            let is_lost = match &error {
+                Error::Interrupted { .. } => true,
+                other => other.code() == Some(SHUTTING_DOWN),
+            };
+            // An error with a code is the host's answer, also at the end of a stream.
+            let is_away = error.is_transient() && error.code().is_none();
+            if !is_lost && (lost.is_none() || !is_away) {
+                return Err(error);
+            }
+            let lost = lost.get_or_insert(error);
+            if failures >= STREAM_RETRIES {
+                return Err(lost.clone());
+            }
+            retry::back_off(failures).await;
+            failures += 1;
+        }
+    }
+
+    async fn run_once(
+        &self,
+        request: HttpRequest,
+        news: impl FnMut(RunItem),
+    ) -> Result<Answer<Run>, Error> {
+        read_run(send_request(self.address(), request).await?, news).await
+    }
+}
+
 /// Reads the response of a run to its end and passes its news to `news`. A host that answers whole has no news.
-pub(crate) async fn read_run(
+async fn read_run(
     mut response: HttpResponse,
     mut news: impl FnMut(RunItem),
 ) -> Result<Answer<Run>, Error> {

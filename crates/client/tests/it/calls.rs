@@ -1,6 +1,6 @@
 //! Single calls to a host that is absent, silent, incomplete or of another protocol.
 
-use crate::canned::{Host, Script, answer, json};
+use crate::canned::{HANDSHAKE, Host, Script, answer, json};
 use holon_api::{PromptRequest, RunRequest};
 use holon_client::{Client, Error};
 use holon_domain::AgentId;
@@ -97,9 +97,6 @@ async fn fields_a_newer_host_adds_are_ignored() {
     )]);
     assert_eq!(host.client().health().await.unwrap().status, "live");
 }
-
-const HANDSHAKE: &str = r#"{"ok":true,"protocol":{"name":"holon-control","version":1},
-    "auth":{"mode":"local","required":false},"capabilities":["control.idempotency"]}"#;
 
 fn prompt() -> PromptRequest {
     PromptRequest {

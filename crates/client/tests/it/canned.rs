@@ -7,6 +7,10 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 
+/// What a host that keeps replies says of itself.
+pub(crate) const HANDSHAKE: &str = r#"{"ok":true,"protocol":{"name":"holon-control","version":1},
+    "auth":{"mode":"local","required":false},"capabilities":["control.idempotency"]}"#;
+
 /// Behaviour of the host on one connection.
 #[derive(Debug, Clone)]
 pub(crate) enum Script {

@@ -1,6 +1,6 @@
 //! Event streams that break, repeat events, or resume on another store.
 
-use crate::canned::{Host, Script, event, json, stream};
+use crate::canned::{HANDSHAKE, Host, Script, event, json, stream};
 use holon_client::{Error, EventStream, RunItem, StreamItem, retry_read};
 use holon_domain::AgentId;
 use holon_domain::limits::STREAM_RETRIES;
@@ -224,24 +224,59 @@ async fn a_caller_who_wants_events_only_is_not_shown_deltas() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watched_run_that_breaks_off_is_a_failure_and_one_that_is_refused_says_why() {
+async fn a_run_over_a_restart_joins_the_first_one_and_one_that_is_refused_says_why() {
     let error =
         "event: error\ndata: {\"ok\":false,\"error\":\"stopped\",\"code\":\"agent_stopped\"}\n\n";
-    let host = Host::start(vec![stream("e", &delta(0, "word")), stream("e", error)]);
+    let leaving = r#"{"ok":false,"error":"going down","code":"shutting_down"}"#;
+    let host = Host::start(vec![
+        stream("e", &delta(0, "word")),
+        Script::HangUp,
+        json(200, HANDSHAKE),
+        Script::HangUp,
+        json(200, HANDSHAKE),
+        json(503, leaving),
+        json(200, HANDSHAKE),
+        stream("e", error),
+    ]);
     let request = holon_api::RunRequest::default();
     let mut texts = Vec::new();
     let client = host.client();
-    let broken = client.run_watched(&request, |item| {
+    let ran = client.run_watched(&request, |item| {
         if let RunItem::Delta(delta) = item {
             texts.push(delta.text);
         }
     });
-    let error = broken.await.unwrap_err();
-    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    let refused = ran.await.unwrap_err();
+    assert_eq!(refused.code(), Some("agent_stopped"), "{refused:?}");
     assert_eq!(texts, ["word"]);
-    let refused = host.client().run_watched(&request, |_| {}).await;
-    assert_eq!(refused.unwrap_err().code(), Some("agent_stopped"));
-    assert_eq!(host.heard()[0], "POST /control/run?deltas=true HTTP/1.1");
+    let heard = host.heard();
+    let run = "POST /control/run?deltas=true HTTP/1.1";
+    let runs: Vec<usize> = (0..heard.len()).filter(|at| heard[*at] == run).collect();
+    assert_eq!(runs, [0, 3, 5, 7], "{heard:?}");
+    let keys = host.keys();
+    assert!(
+        runs.iter()
+            .all(|at| keys[*at].is_some() && keys[*at] == keys[0])
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_run_is_not_sent_again_to_a_host_without_keys_or_to_none() {
+    let request = holon_api::RunRequest::default();
+    let old = HANDSHAKE.replace("control.idempotency", "control.run");
+    let host = Host::start(vec![Script::HangUp, json(200, &old)]);
+    let error = host.client().run(&request).await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    let runs = host.heard();
+    let runs = runs.iter().filter(|line| line.starts_with("POST")).count();
+    assert_eq!(runs, 1);
+    // The host does not come back.
+    let host = Host::start(vec![Script::HangUp]);
+    let error = host.client().run(&request).await.unwrap_err();
+    assert!(matches!(error, Error::Interrupted { .. }), "{error:?}");
+    // There was none, so nothing can have begun.
+    let error = host.client().run(&request).await.unwrap_err();
+    assert!(matches!(error, Error::Unreachable { .. }), "{error:?}");
 }
 
 #[tokio::test(start_paused = true)]
