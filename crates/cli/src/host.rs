@@ -6,6 +6,7 @@ use crate::settings;
 use crate::target::{RemoteHost, Target};
 use holon_client::Client;
 use holon_config::{Flags, Source, Sourced};
+use holon_daemon::HomeOwner;
 use holon_domain::AgentId;
 use std::path::{Path, PathBuf};
 
@@ -146,12 +147,26 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
         return denied;
     }
     let place = home.display();
-    let (message, hint) = match holon_daemon::owner_pid(home) {
+    let (message, hint) = match holon_daemon::home_owner(home) {
         None => (
             format!("no host is running on {place}"),
             format!("start it with: {start}"),
         ),
-        Some(pid) => (
+        Some(HomeOwner {
+            pid, leaving: true, ..
+        }) => (
+            format!("holon (pid {pid}) on {place} is going down"),
+            format!("try again in a few seconds; start a host with: {start}"),
+        ),
+        Some(HomeOwner {
+            pid,
+            is_host: false,
+            ..
+        }) => (
+            format!("no host is running on {place}: process {pid} uses it for a single run"),
+            format!("wait until that run has ended, then start a host with: {start}"),
+        ),
+        Some(HomeOwner { pid, .. }) => (
             format!(
                 "holon (pid {pid}) runs on {place}, but its socket {} cannot be reached",
                 holon_daemon::socket_path(home).display()

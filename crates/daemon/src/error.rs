@@ -177,6 +177,9 @@ impl Error {
             Self::Interrupted { .. } => {
                 Some("a named agent goes on at the next start; a temporary one is removed".to_owned())
             }
+            Self::Home(holon_store::HomeError::Owned { .. }) => Some(
+                "wait until that process has ended, or see what it is with: holon daemon status".to_owned(),
+            ),
             Self::NotBegun { .. }
             | Self::Home(_)
             | Self::HomeNotText { .. }

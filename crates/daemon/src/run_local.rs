@@ -25,7 +25,7 @@ pub async fn run_local(
     news: Option<mpsc::Sender<RunNews>>,
 ) -> Result<RunOnceResponse, Error> {
     let request = translate(request)?;
-    let mut signals = EndSignals::listen()?;
+    let mut signals = EndSignals::listen_for_run()?;
     let home = tokio::select! {
         home = open::take_home(&settings.home.value) => home?,
         signal = signals.next() => return Err(Error::NotBegun { signal }),

@@ -4,11 +4,12 @@ use crate::error::Error;
 use std::io::IsTerminal as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// The signals that end the process: SIGTERM and SIGINT.
+/// The signals that end the process: SIGTERM and SIGINT, and for a single run also SIGHUP.
 #[derive(Debug)]
 pub(crate) struct EndSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Option<Signal>,
 }
 
 impl EndSignals {
@@ -20,14 +21,33 @@ impl EndSignals {
         Ok(Self {
             terminate: listen_for(SignalKind::terminate())?,
             interrupt: listen_for(SignalKind::interrupt())?,
+            hangup: None,
+        })
+    }
+
+    /// Listens to SIGHUP as well: a run belongs to the terminal that it was started from.
+    ///
+    /// # Errors
+    /// Fails if the system refuses it.
+    pub(crate) fn listen_for_run() -> Result<Self, Error> {
+        Ok(Self {
+            hangup: Some(listen_for(SignalKind::hangup())?),
+            ..Self::listen()?
         })
     }
 
     /// Waits for the next signal and returns its name.
     pub(crate) async fn next(&mut self) -> &'static str {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            _ = hangup => "SIGHUP",
         }
     }
 }

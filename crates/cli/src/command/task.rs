@@ -10,7 +10,7 @@ use crate::render::{self, quote_word};
 use crate::target::Target;
 use holon_api::{ListFilter, StartTaskRequest, TaskInputRequest};
 use holon_client::view::TaskOutput;
-use holon_client::{Answer, TaskOutputQuery};
+use holon_client::{Answer, TaskOutputQuery, retry_read};
 use holon_domain::{AgentId, TaskId};
 use std::time::Duration;
 
@@ -178,7 +178,8 @@ async fn follow(
     let mut ended = std::pin::pin!(output.ended());
     let mut has_printed = false;
     loop {
-        let asked = host.client().task_output(agent_id, id, query).await;
+        // A host that is restarted meanwhile goes on with the task.
+        let asked = retry_read(async || host.client().task_output(agent_id, id, query).await).await;
         let part = host
             .check_answer(asked)
             .map_err(|failure| name_task(failure, agent_id, id))?;

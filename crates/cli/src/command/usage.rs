@@ -7,6 +7,7 @@ use crate::output::{self, Output};
 use crate::render;
 use crate::target::Target;
 use holon_client::UsageQuery;
+use holon_domain::AgentId;
 use holon_domain::usage::UsageGrouping;
 
 /// Shows usage, all pages of it.
@@ -20,11 +21,21 @@ pub(super) async fn run(target: Target, args: UsageArgs, output: &Output) -> Res
         all.rows.extend(page.rows);
         all.next = page.next;
     }
+    if let (true, Some(agent)) = (all.rows.is_empty(), &query.agent) {
+        check_agent(&host, agent).await?;
+    }
     output.answer(&all, |all| match output::columns() {
         Some(columns) => render::usage::chart(all, columns, output::bar_style()),
         None => render::usage::list(all),
     });
     Ok(Exit::Done)
+}
+
+/// Refuses an agent that does not exist and never used anything.
+async fn check_agent(host: &Host, agent: &str) -> Result<(), Failure> {
+    let agent_id = AgentId::parse(agent).map_err(|error| Failure::usage(error.to_string()))?;
+    host.check_answer(host.client().status(Some(&agent_id)).await)?;
+    Ok(())
 }
 
 /// Translates the options: one without a value chooses what the rows are listed by, one with a value selects rows.

@@ -19,10 +19,10 @@ pub(crate) struct RunHost {
 }
 
 impl RunHost {
-    /// Returns the command line that ends tasks that outlive the run.
-    fn end_command(&self, agent: &str) -> String {
+    /// Returns the command line that ends a task that outlives the run.
+    fn end_command(&self, agent: &str, task: &str) -> String {
         let home = &self.home;
-        let stop = format!("holon agent stop {agent}{home}");
+        let stop = format!("holon task stop {task} --agent {agent}{home}");
         if self.goes_on {
             stop
         } else {
@@ -104,12 +104,11 @@ pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> O
 
 /// Renders one line for each task that was cancelled with the run, and one for each that outlives it.
 fn tasks(response: &Run, run: &str, host: &RunHost) -> Vec<String> {
-    let end_command = host.end_command(&response.agent_id);
     let line = |entry: &Value| {
         let status = entry.pointer("/task/status").cloned().unwrap_or_default();
+        let id = words_at(entry, "/task/task_id");
         let named = format!(
-            "{} ({}): {}",
-            words_at(entry, "/task/task_id"),
+            "{id} ({}): {}",
             words_at(entry, "/task/status"),
             text::preview(&words_at(entry, "/task/summary"), LINE_BYTES / 4)
         );
@@ -119,7 +118,8 @@ fn tasks(response: &Run, run: &str, host: &RunHost) -> Vec<String> {
         // A status that this build does not know comes from a newer host and may be terminal or not.
         let goes_on =
             serde_json::from_value::<TaskStatus>(status).is_ok_and(|at| !at.is_terminal());
-        goes_on.then(|| format!("goes on after {run}: {named}; to end it: {end_command}"))
+        let end = host.end_command(&response.agent_id, &id);
+        goes_on.then(|| format!("goes on after {run}: {named}; to end it: {end}"))
     };
     response.tasks.iter().filter_map(line).collect()
 }

@@ -65,6 +65,7 @@ mod real_server;
 mod refusals;
 mod reload;
 mod remote;
+mod restarts;
 mod runs;
 mod service;
 mod solve;

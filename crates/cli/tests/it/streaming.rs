@@ -9,7 +9,10 @@ use holon_testkit::provider::{Fault, Point, Protocol, Provider, Round, Script};
 use serde_json::json;
 
 /// Creates a world whose model plays these rounds.
-fn world_with(protocol: Protocol, rounds: impl IntoIterator<Item = Round>) -> (World, Provider) {
+pub(crate) fn world_with(
+    protocol: Protocol,
+    rounds: impl IntoIterator<Item = Round>,
+) -> (World, Provider) {
     let world = world();
     let provider = Provider::start(Script::of(rounds));
     let entry = Entry::new("acme", protocol, provider.base_url());

@@ -46,6 +46,9 @@ fn usage_is_listed_by_agent_day_and_model_and_an_unknown_price_is_said_to_be_unk
     let words = world.run(&["usage"]);
     assert!(words.answer().contains("cost unknown"), "{words:?}");
 
+    let missing = world.run(&["usage", "--agent", "nobody"]);
+    assert_eq!(missing.code, Some(1), "{}", missing.stderr);
+    assert!(missing.stderr.contains("nobody"), "{}", missing.stderr);
     let bad = world.run(&["usage", "--day", "yesterday"]);
     assert_eq!(bad.code, Some(1), "{bad:?}");
     let two = world.run(&["usage", "--day", "--item"]);

@@ -129,17 +129,18 @@ fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
     let _swept = ProcessCleanup(&world);
     let model = starter(&world, "sleep 60");
     let args = ["run", "go", "--agent", "keeper"];
-    let goes_on = |line: &str, run: &str, way: &str| {
-        assert!(
-            line.starts_with(&format!("goes on after {run}: task_"))
-                && line.ends_with(&format!(" (running): sleep 60; to end it: {way}")),
-            "{line}"
-        );
+    let goes_on = |line: &str, run: &str, before: &str, agent: &str| {
+        let named = line.strip_prefix(&format!("goes on after {run}: "));
+        let task = named.and_then(|rest| rest.split(' ').next());
+        let task = task.filter(|id| id.starts_with("task_")).expect(line);
+        let way = format!("{before}holon task stop {task} --agent {agent}");
+        let end = format!(" (running): sleep 60; to end it: {way}");
+        assert!(line.ends_with(&end), "{line}");
     };
     let alone = world.run(&[&args[..], &["--create-agent", "--model", &model]].concat());
     assert_eq!((alone.code, alone.stdout.as_str()), (Some(0), "Started.\n"));
-    let way = "holon daemon start, then: holon agent stop keeper";
-    goes_on(alone.stderr.trim_end(), "the run", way);
+    let start_first = "holon daemon start, then: ";
+    goes_on(alone.stderr.trim_end(), "the run", start_first, "keeper");
     let start = hands::call(
         "ExecCommand",
         json!({ "cmd": "sleep 60", "yield_time_ms": 0 }),
@@ -156,7 +157,7 @@ fn a_run_with_a_named_agent_names_each_task_that_goes_on_and_how_to_end_it() {
     let [_, line, _] = lines.as_slice() else {
         panic!("{cut_off:?}");
     };
-    goes_on(line, "it", "holon agent stop other");
+    goes_on(line, "it", "", "other");
     assert_eq!(world.run(&["agent", "stop", "other"]).code, Some(0));
     assert_eq!(served.terminate().0, Some(0));
 }
