@@ -20,26 +20,30 @@ impl Draft {
         let mut lines = vec![String::new()];
         let mut columns = 0;
         let mut cursor = (0, 0);
+        // The characters around a joiner decide if it is shown, so the whole text is judged. Each character stays one.
+        let shown = show_controls(&self.text);
+        let mut shown = shown.chars();
         for (at, glyph) in self.text.grapheme_indices(true) {
             if at == self.cursor {
                 cursor = (lines.len() - 1, columns);
             }
+            let drawn: String = shown.by_ref().take(glyph.chars().count()).collect();
             if glyph == "\n" {
                 lines.push(String::new());
                 columns = 0;
                 continue;
             }
-            let shown = show_controls(&glyph.replace('\t', "    "));
-            if columns + shown.width() > width - 1 && columns > 0 {
+            let drawn = drawn.replace('\t', "    ");
+            if columns + drawn.width() > width - 1 && columns > 0 {
                 lines.push(String::new());
                 columns = 0;
                 if at == self.cursor {
                     cursor = (lines.len() - 1, 0);
                 }
             }
-            columns += shown.width();
+            columns += drawn.width();
             if let Some(line) = lines.last_mut() {
-                line.push_str(&shown);
+                line.push_str(&drawn);
             }
         }
         if self.cursor == self.text.len() {

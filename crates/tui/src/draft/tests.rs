@@ -108,6 +108,23 @@ fn the_layout_breaks_between_wide_characters_and_places_the_cursor() {
 }
 
 #[test]
+fn what_a_script_or_an_emoji_needs_is_shown_as_it_is_typed() {
+    for (text, shown) in [
+        ("می\u{200c}خواهم", "می\u{200c}خواهم"),
+        ("क\u{94d}\u{200d}ष", "क\u{94d}\u{200d}ष"),
+        ("👩\u{200d}💻 ❤\u{fe0f}", "👩\u{200d}💻 ❤\u{fe0f}"),
+        ("pass\u{200c}word", "pass\u{fffd}word"),
+        ("می\u{200c}", "می\u{fffd}"),
+        ("❤\u{fe0f}a\tb", "❤\u{fffd}a    b"),
+    ] {
+        assert_eq!(typed(text).layout(80).lines, [shown], "{text:?}");
+    }
+    let laid = typed("ab\tمی\u{200c}خواهم").layout(8);
+    assert_eq!(laid.lines, ["ab    م", "ی\u{200c}خواهم"]);
+    assert_eq!(laid.cursor, (1, 6));
+}
+
+#[test]
 fn up_and_down_keep_the_column_of_wide_characters() {
     let mut draft = typed("漢字仮\nabcd");
     assert!(draft.up());
