@@ -99,10 +99,11 @@ fn agent_entry(agent: &Answer<AgentListEntry>, current: &str, depth: usize) -> E
     let raw = agent.raw();
     let id = &agent.identity.agent_id;
     let mark = if id == current { "▸" } else { " " };
-    // The posture of an agent that may not run says only that it does not.
-    let state = match agent.status.as_str() {
-        status @ ("stopped" | "archived") => status,
-        _ => &agent.scheduling_posture.posture,
+    let posture = agent.scheduling_posture.posture.as_str();
+    // These postures do not say that the agent may not run. That it is archived says more than that it is stopped.
+    let state = match (agent.status.as_str(), posture) {
+        (status @ "stopped", "idle" | "has_queued_input" | "unknown") => status,
+        _ => posture,
     };
     let mut facts = Facts::default();
     facts.add("agent", id);
@@ -322,18 +323,30 @@ mod tests {
     #[test]
     fn an_agent_that_may_not_run_is_listed_as_such() {
         for (status, posture, expected, tone) in [
-            ("asleep", "idle", "  scout  idle  why", Tone::Plain),
+            ("booting", "idle", "idle", Tone::Plain),
+            ("asleep", "idle", "idle", Tone::Plain),
             (
-                "awake",
-                "active_turn",
-                "  scout  active turn  why",
-                Tone::Good,
+                "asleep",
+                "waiting_for_operator",
+                "waiting for operator",
+                Tone::Bad,
             ),
-            ("stopped", "idle", "  scout  stopped  why", Tone::Faint),
-            ("archived", "idle", "  scout  archived  why", Tone::Faint),
+            (
+                "awake_idle",
+                "has_queued_input",
+                "has queued input",
+                Tone::Plain,
+            ),
+            ("awake_running", "active_turn", "active turn", Tone::Good),
+            ("stopped", "idle", "stopped", Tone::Faint),
+            ("stopped", "has_queued_input", "stopped", Tone::Faint),
+            // It was put aside, which the reason says.
+            ("stopped", "unknown", "stopped", Tone::Faint),
+            // Archived, or being removed.
+            ("stopped", "archived", "archived", Tone::Faint),
         ] {
             let entry = listed(status, posture);
-            assert_eq!(entry.label, expected);
+            assert_eq!(entry.label, format!("  scout  {expected}  why"));
             assert_eq!(entry.tone, tone, "{status}");
         }
     }
