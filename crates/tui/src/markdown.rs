@@ -358,7 +358,9 @@ impl Writer {
         }
     }
 
+    /// Ends the text, also inside a table if there is no room for the rest of it.
     fn finish(mut self) -> Vec<Line<'static>> {
+        self.end_table();
         self.end_line();
         if self.lines.is_empty() {
             self.lines.push(Line::default());

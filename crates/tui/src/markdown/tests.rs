@@ -148,6 +148,16 @@ fn of_a_long_text_the_rest_is_left_out_with_a_note_of_where_it_stands() {
 }
 
 #[test]
+fn the_beginning_of_a_long_table_is_shown() {
+    let rows: String = (1..=3 * LINES).map(|n| format!("| {n} | b |\n")).collect();
+    let shown = lines(&format!("| a | b |\n|---|---|\n{rows}"), 80);
+    assert_eq!(shown.len(), LINES + 1);
+    assert_eq!(shown[0].trim_end(), "a     b");
+    let last = format!("{}  b", LINES - 2);
+    assert_eq!(shown[LINES - 1].trim_end(), last);
+}
+
+#[test]
 fn a_wide_cell_does_not_widen_every_row_of_its_table() {
     let rows = "| a | b |\n".repeat(500);
     let text = format!(
