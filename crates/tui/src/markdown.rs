@@ -9,6 +9,7 @@ pub(crate) use highlight::CodeKind;
 use crate::text::{clean, not_shown};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::wrap;
+use depth::Bounded;
 use holon_domain::text::prefix;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -31,12 +32,12 @@ pub(crate) fn render(text: &str, theme: Theme, width: usize) -> Vec<Line<'static
     let kept = prefix(text, MARKDOWN_BYTES);
     let left = text.len() - kept.len();
     let cleaned = clean(kept);
-    let cleaned = depth::bounded(&cleaned);
+    let bounded = Bounded::new(&cleaned);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(theme, width);
-    for event in Parser::new_ext(&cleaned, options) {
-        writer.take(event);
+    for (event, place) in Parser::new_ext(bounded.text(), options).into_offset_iter() {
+        writer.take(bounded.as_written(event, &place));
         if writer.is_full() {
             break;
         }

@@ -158,6 +158,34 @@ fn the_beginning_of_a_long_table_is_shown() {
 }
 
 #[test]
+fn marks_that_are_no_marks_are_shown_as_they_are_written() {
+    let marks = ">".repeat(40);
+    for (text, expected) in [
+        (
+            format!("```\n{marks}\nb\n{marks}\n```"),
+            vec![format!("  {marks}"), "  b".to_owned(), format!("  {marks}")],
+        ),
+        (
+            format!("- a\n  ~~~\n  {marks}\n  ~~~"),
+            vec!["• a".to_owned(), format!("  {marks}")],
+        ),
+        (
+            format!("<pre>\n{marks}\n</pre>"),
+            vec!["<pre>".to_owned(), marks.clone(), "</pre>".to_owned()],
+        ),
+        (
+            format!("a\n\n    {marks}"),
+            vec!["a".to_owned(), String::new(), format!("  {marks}")],
+        ),
+    ] {
+        assert_eq!(lines(&text, 80), expected, "{text}");
+    }
+    // The line ends the item, and with it the block of code: these are marks.
+    let left = lines(&format!("- a\n  ~~~\n{marks} b"), 80).join("\n");
+    assert!(left.contains("▏ >>>>>>>> b"), "{left}");
+}
+
+#[test]
 fn a_wide_cell_does_not_widen_every_row_of_its_table() {
     let rows = "| a | b |\n".repeat(500);
     let text = format!(
