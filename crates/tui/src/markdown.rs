@@ -26,8 +26,8 @@ const DEPTH: usize = 8;
 const INDENT: usize = 2;
 
 /// Renders a text in lines of at most `width` columns. What it costs is bounded, whatever the text is: a frame waits for
-/// it, and a key for the frame.
-pub(crate) fn render(text: &str, theme: Theme, width: usize) -> Vec<Line<'static>> {
+/// it, and a key for the frame. A text that is cut names `source`, the command that prints all of it.
+pub(crate) fn render(text: &str, theme: Theme, width: usize, source: &str) -> Vec<Line<'static>> {
     let text = text.trim_end();
     let kept = prefix(text, MARKDOWN_BYTES);
     let left = text.len() - kept.len();
@@ -46,9 +46,9 @@ pub(crate) fn render(text: &str, theme: Theme, width: usize) -> Vec<Line<'static
     let mut lines = writer.finish();
     let note = if is_cut {
         lines.truncate(LINES);
-        Some(not_shown("more lines are"))
+        Some(not_shown("more lines are", source))
     } else {
-        (left > 0).then(|| not_shown(&format!("{left} more bytes are")))
+        (left > 0).then(|| not_shown(&format!("{left} more bytes are"), source))
     };
     lines.extend(note.map(|note| Line::styled(note, theme.faint())));
     lines

@@ -19,8 +19,8 @@ pub(crate) struct Entry {
     pub(crate) label: String,
     pub(crate) tone: Tone,
     pub(crate) detail: String,
-    /// True if the detail is markdown.
-    pub(crate) is_markdown: bool,
+    /// Command that prints all of the detail. Present if the detail is markdown, which is cut if it is long.
+    pub(crate) markdown_of: Option<String>,
     /// Rows of a chart above the detail. The view draws them, because their bars follow the width of the screen.
     pub(crate) chart: Vec<Bar>,
     /// What each row of the chart is about.

@@ -20,9 +20,12 @@ pub(crate) fn clean_line(text: &str) -> String {
     one_line(text)
 }
 
-/// Says that a part of a text is not shown, and where it is.
-pub(crate) fn not_shown(what: &str) -> String {
-    format!("({what} not shown; holon transcript --json has all of it)")
+/// Command that prints all of a conversation.
+pub(crate) const TRANSCRIPT: &str = "holon transcript --json";
+
+/// Says that a part of a text is not shown, and which command prints all of it.
+pub(crate) fn not_shown(what: &str, source: &str) -> String {
+    format!("({what} not shown; {} has all of it)", clean_line(source))
 }
 
 /// Returns the columns that a text takes.

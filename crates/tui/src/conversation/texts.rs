@@ -1,6 +1,6 @@
 //! Texts that events do not carry, by id: the beginning of each, with the length of the whole.
 
-use crate::text::not_shown;
+use crate::text::{TRANSCRIPT, not_shown};
 use holon_domain::text::prefix;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +32,7 @@ impl Kept {
         if left == 0 {
             return shown.trim_end().to_owned();
         }
-        let note = not_shown(&format!("{left} more bytes are"));
+        let note = not_shown(&format!("{left} more bytes are"), TRANSCRIPT);
         format!("{shown}…\n{note}")
     }
 }

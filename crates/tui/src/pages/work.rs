@@ -68,7 +68,7 @@ pub(crate) fn work_item(item: &WorkItem) -> Entry {
             (_, false) => Tone::Plain,
         },
         detail: work_item_detail(item),
-        is_markdown: true,
+        markdown_of: Some(format!("holon work show {} --json", item.id.as_str())),
         ..Entry::default()
     }
 }

@@ -233,8 +233,8 @@ fn detail(model: &Model, overlay: &Overlay, width: usize) -> Vec<Line<'static>> 
     if overlay.page == Page::Events {
         return plain(&selected_event(model, entry), theme, width);
     }
-    if entry.is_markdown {
-        return markdown::render(&entry.detail, theme, width);
+    if let Some(source) = &entry.markdown_of {
+        return markdown::render(&entry.detail, theme, width, source);
     }
     let chart = titled_bars(entry.chart_of, &entry.chart, width, BarStyle::Blocks);
     let mut lines: Vec<Line<'static>> = chart.into_iter().map(Line::from).collect();

@@ -3,7 +3,7 @@
 use crate::conversation::{Content, Conversation, Kept, Row};
 use crate::markdown;
 use crate::model::{Model, Pending};
-use crate::text::{clean, clean_line, time_of_day};
+use crate::text::{TRANSCRIPT, clean, clean_line, time_of_day};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::{wrap, wrap_text};
 use holon_presentation::text::BODY_BYTES;
@@ -131,7 +131,7 @@ impl Canvas<'_> {
             .as_deref()
             .or(words.body.as_deref())
             .unwrap_or(&words.title);
-        let body = markdown::render(text, self.theme(), self.text_width());
+        let body = markdown::render(text, self.theme(), self.text_width(), TRANSCRIPT);
         lines.extend(self.indented(body, "  ", Style::new()));
         lines
     }
@@ -140,7 +140,7 @@ impl Canvas<'_> {
     fn progress(&self, item: &Item) -> Vec<Line<'static>> {
         let style = self.theme().role(item.role);
         let text = item.presentation.body.as_deref().unwrap_or_default();
-        let mut body = markdown::render(text, self.theme(), self.text_width());
+        let mut body = markdown::render(text, self.theme(), self.text_width(), TRANSCRIPT);
         let mut lines: Vec<Line<'static>> = Vec::new();
         if !body.is_empty() {
             lines.extend(self.indented(vec![body.remove(0)], "○ ", style));

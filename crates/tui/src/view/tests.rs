@@ -433,6 +433,19 @@ fn nothing_that_a_host_says_steers_the_terminal() {
 }
 
 #[test]
+fn a_work_item_that_is_cut_says_where_all_of_it_is() {
+    let mut model = busy(120, 40);
+    let plan = "- step\n".repeat(3_000);
+    open(&mut model, "/work", &Question::WorkItems, work(&plan));
+    press(&mut model, KeyCode::End);
+    let shown = screen(&model);
+    assert!(
+        shown.contains("(more lines are not shown; holon work show work_1 --json has all of it)"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_flood_of_events_is_shown_in_one_screen() {
     let mut model = with_history(80, 24, Vec::new());
     enter(&mut model, "/display debug");
