@@ -18,11 +18,12 @@ const STEERING: &str =
 /// Goes to the beginning of a line and clears it, before a line of progress. The only sequence that is ours.
 const REPLACE: &str = "\r\u{1b}[K";
 
-/// Says if the terminal is the program's standard input too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Says if the program's standard input is a terminal too, and which.
+#[derive(Debug)]
 enum Keyboard {
     Present,
     Absent,
+    Other(File),
 }
 
 /// The program on a terminal, and what the terminal has received.
@@ -30,6 +31,8 @@ pub(crate) struct Terminal {
     child: Child,
     ours: File,
     seen: Vec<u8>,
+    /// Our end of the terminal that has only the keyboard, open as long as the program runs.
+    _keyboard: Option<File>,
 }
 
 impl Terminal {
@@ -59,6 +62,33 @@ impl Terminal {
         Self::run(command, Keyboard::Present, size)
     }
 
+    /// Opens a console as the leader of a session, which is told when its terminal is closed. If a size is given for it,
+    /// the controlling terminal is another one that has only the keyboard.
+    pub(crate) fn start_leader(
+        world: &World,
+        size: (u16, u16),
+        keyboard: Option<(u16, u16)>,
+    ) -> Self {
+        let prepared = world.command();
+        let variables = prepared.get_envs();
+        let variables = variables.filter_map(|(name, value)| Some((name, value?)));
+        let mut command = Command::new("setsid");
+        command
+            .env_clear()
+            .envs(variables)
+            .current_dir(world.path());
+        command.arg("--ctty").arg(prepared.get_program()).arg("tui");
+        let Some(keyboard) = keyboard else {
+            return Self::run(command, Keyboard::Present, Some(size));
+        };
+        let (ours, theirs) = open(Some(keyboard));
+        let terminal = Self::run(command, Keyboard::Other(theirs), Some(size));
+        Self {
+            _keyboard: Some(ours),
+            ..terminal
+        }
+    }
+
     /// Starts the program with these variables and with the terminal as its standard input too.
     pub(crate) fn start_attended(world: &World, args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = world.command();
@@ -76,23 +106,19 @@ impl Terminal {
 
     /// Starts the program; a terminal without a size states none.
     fn run(mut command: Command, keyboard: Keyboard, size: Option<(u16, u16)>) -> Self {
-        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-        let ours = openpt(flags).unwrap();
-        grantpt(&ours).unwrap();
-        unlockpt(&ours).unwrap();
-        let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
-        if let Some(size) = size {
-            tcsetwinsize(&theirs, window(size)).unwrap();
-        }
-        if keyboard == Keyboard::Present {
-            command.stdin(theirs.try_clone().unwrap());
-        }
+        let (ours, theirs) = open(size);
+        match keyboard {
+            Keyboard::Present => command.stdin(theirs.try_clone().unwrap()),
+            Keyboard::Other(other) => command.stdin(other),
+            Keyboard::Absent => &mut command,
+        };
         command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
         // The command holds the other end of the terminal; reading ends when the last holder closes it.
         Self {
             child: command.spawn().unwrap(),
-            ours: File::from(ours),
+            ours,
             seen: Vec::new(),
+            _keyboard: None,
         }
     }
 
@@ -186,6 +212,19 @@ impl Terminal {
         // The terminal makes two characters of each line end.
         seen.replace("\r\n", "\n")
     }
+}
+
+/// Opens a terminal and returns our end of it and that of a program.
+fn open(size: Option<(u16, u16)>) -> (File, File) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let ours = openpt(flags).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let theirs = File::from(ioctl_tiocgptpeer(&ours, flags).unwrap());
+    if let Some(size) = size {
+        tcsetwinsize(&theirs, window(size)).unwrap();
+    }
+    (File::from(ours), theirs)
 }
 
 const fn window((ws_col, ws_row): (u16, u16)) -> Winsize {

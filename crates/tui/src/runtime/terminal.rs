@@ -12,6 +12,7 @@ use ratatui::crossterm::terminal::{
 use ratatui::crossterm::{cursor, execute, style};
 use ratatui::layout::Rect;
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
+use rustix::termios::tcgetwinsize;
 use std::io::{self, Stdout, Write as _};
 use std::panic::PanicHookInfo;
 use std::sync::Arc;
@@ -111,10 +112,10 @@ impl Screen {
         self.enter()
     }
 
-    /// Columns and rows that are drawn.
+    /// Columns and rows that are drawn. Fails if the terminal is gone.
     pub(super) fn size() -> io::Result<(u16, u16)> {
-        let (columns, rows) = terminal::size()?;
-        Ok(size::drawn(columns, rows))
+        let stated = tcgetwinsize(io::stdout())?;
+        Ok(size::drawn(stated.ws_col, stated.ws_row))
     }
 
     /// Returns true if frames have this size.

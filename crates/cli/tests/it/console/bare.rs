@@ -70,6 +70,20 @@ fn a_console_that_a_signal_ends_ends_by_that_signal() {
 }
 
 #[test]
+fn a_console_has_the_size_of_the_terminal_that_it_draws_on() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let mut terminal = Terminal::start_leader(&world, (40, 12), Some((100, 30)));
+    terminal.wait_for(READY);
+    terminal.signal(Signal::TERM);
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{seen:?}");
+    assert!(seen.contains(&"─".repeat(40)), "{seen:?}");
+    assert!(!seen.contains(&"─".repeat(41)), "{seen:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_signal_ends_a_console_whose_terminal_takes_nothing_any_more() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
