@@ -39,6 +39,8 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// Longest wait at the end for messages and actions that are under way.
 const LAST_WAIT: Duration = Duration::from_secs(3);
+/// Longest wait for the signal that says that the terminal is gone. It may pass through a shell first.
+const SIGNAL_WAIT: Duration = Duration::from_secs(1);
 
 /// How a console is shown.
 #[derive(Debug, Clone)]
@@ -103,13 +105,13 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         ended_by: None,
     };
     let sources = Sources { messages, signals };
-    let ended = console.run(&mut screen, sources, options.clock).await;
+    let (ended_by, result) = console.run(&mut screen, sources, options.clock).await;
     drop(keyboard);
     drop(screen);
-    if let Some(number) = ended? {
+    if let Some(number) = ended_by {
         signals::end_by(number);
     }
-    Ok(())
+    result
 }
 
 /// Where messages come from.
@@ -141,26 +143,46 @@ struct Console {
 }
 
 impl Console {
-    /// Runs until the console is closed. Returns the number of the signal that closed it, if one did.
+    /// Runs until the console is closed. Returns the number of the signal that closed it, if one did, and what failed: a
+    /// terminal that is closed fails too.
     async fn run(
         mut self,
         screen: &mut Screen,
-        sources: Sources,
+        mut sources: Sources,
         clock: fn() -> Timestamp,
-    ) -> Result<Option<i32>, Error> {
+    ) -> (Option<i32>, Result<(), Error>) {
+        let result = self.serve(screen, &mut sources, clock).await;
+        if self.model.is_acting() {
+            let done = async { while self.tasks.join_next().await.is_some() {} };
+            // What takes longer was sent, and its reply has no reader.
+            tokio::time::timeout(LAST_WAIT, done).await.ok();
+        }
+        let written = async { while self.records.join_next().await.is_some() {} };
+        tokio::time::timeout(LAST_WAIT, written).await.ok();
+        if self.ended_by.is_none() && Screen::size().is_err() {
+            let end = tokio::time::timeout(SIGNAL_WAIT, sources.signals.end());
+            self.ended_by = end.await.ok();
+        }
+        (self.ended_by, result)
+    }
+
+    /// Takes messages and draws until the console is closed.
+    async fn serve(
+        &mut self,
+        screen: &mut Screen,
+        sources: &mut Sources,
+        clock: fn() -> Timestamp,
+    ) -> Result<(), Error> {
         let mut ticks = tokio::time::interval(TICK);
         let mut frames = tokio::time::interval(FRAME);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
-        let Sources {
-            mut messages,
-            mut signals,
-        } = sources;
+        let Sources { messages, signals } = sources;
         self.take(Msg::Tick(clock()));
         let first = start(&mut self.model);
         self.perform(first);
         let mut is_old = true;
-        while !self.model.has_quit() {
+        loop {
             let mut is_urgent = false;
             tokio::select! {
                 heard = signals.next() => {
@@ -187,6 +209,10 @@ impl Console {
                 ended = self.tasks.join_next(), if !self.tasks.is_empty() => check(ended)?,
                 ended = self.feed.join_next(), if !self.feed.is_empty() => check(ended)?,
             }
+            // The terminal may be gone, and nobody looks at it any more.
+            if self.model.has_quit() {
+                return Ok(());
+            }
             if std::mem::take(&mut self.wants_stop) {
                 self.stop(screen, true)?;
             }
@@ -195,14 +221,6 @@ impl Console {
                 is_old = false;
             }
         }
-        if self.model.is_acting() {
-            let done = async { while self.tasks.join_next().await.is_some() {} };
-            // What takes longer was sent, and its reply has no reader.
-            tokio::time::timeout(LAST_WAIT, done).await.ok();
-        }
-        let written = async { while self.records.join_next().await.is_some() {} };
-        tokio::time::timeout(LAST_WAIT, written).await.ok();
-        Ok(self.ended_by)
     }
 
     fn draw(&mut self, screen: &mut Screen) -> Result<(), Error> {

@@ -178,6 +178,15 @@ impl Terminal {
         }
     }
 
+    /// Closes the terminal and waits for the end of the program.
+    pub(crate) fn close(self) -> ExitStatus {
+        let Self {
+            mut child, ours, ..
+        } = self;
+        drop(ours);
+        child.wait().unwrap()
+    }
+
     /// Waits for the end of the program, without reading what it writes.
     pub(crate) fn wait_unread(&mut self) -> ExitStatus {
         self.child.wait().unwrap()

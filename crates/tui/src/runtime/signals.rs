@@ -95,6 +95,15 @@ impl Signals {
         })
         .await
     }
+
+    /// Waits for a signal that ends the program and returns its number.
+    pub(super) async fn end(&mut self) -> i32 {
+        loop {
+            if let Heard::End(number) = self.next().await {
+                return number;
+            }
+        }
+    }
 }
 
 /// Passes on the first signal that ends the program. A console that does not end by itself is ended.

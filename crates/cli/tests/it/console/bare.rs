@@ -70,6 +70,18 @@ fn a_console_that_a_signal_ends_ends_by_that_signal() {
 }
 
 #[test]
+fn a_console_whose_terminal_is_closed_ends_by_the_signal_of_that() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    for _ in 0..5 {
+        let mut terminal = Terminal::start_leader(&world, (80, 24), None);
+        terminal.wait_for(READY);
+        assert_eq!(terminal.close().signal(), Some(Signal::HUP.as_raw()));
+    }
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_console_has_the_size_of_the_terminal_that_it_draws_on() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
