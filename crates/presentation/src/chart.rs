@@ -253,13 +253,12 @@ mod tests {
     #[test]
     fn a_label_of_a_host_steers_no_terminal_and_the_largest_number_is_drawn() {
         let row = Bar {
-            label: "a\u{1b}[2J\nb".to_owned(),
+            label: "a\u{1b}[2J\nb\u{200b}c\u{e0069}".to_owned(),
             tokens: u64::MAX,
-            cost: "\u{9b}2J".to_owned(),
+            cost: "\u{9b}2J\u{200d}1".to_owned(),
         };
-        let drawn = bars(&[row], 80, BarStyle::Blocks).join("\n");
-        let steers = |c: char| holon_domain::text::is_display_control(c);
-        assert!(!drawn.contains(steers), "{drawn:?}");
+        let drawn = bars(&[row], 80, BarStyle::Blocks).join("|");
+        assert_eq!(holon_domain::visible::show_on_line(&drawn), drawn);
         assert!(drawn.contains(&"█".repeat(10)), "{drawn}");
     }
 
