@@ -56,6 +56,31 @@ pub(crate) struct Pending {
     pub(crate) message_id: Option<String>,
 }
 
+/// The end of the console, while answers are waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) since: Timestamp,
+    /// True if a signal ends the console, or the loss of its terminal.
+    pub(crate) must: bool,
+}
+
+/// What was sent and not answered when the console was closed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Unanswered {
+    pub messages: Vec<Unacknowledged>,
+    /// Number of commands that change something.
+    pub commands: usize,
+}
+
+/// A message that may or may not be stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unacknowledged {
+    pub agent: AgentId,
+    pub text: String,
+    /// True if later consoles have it in their input history.
+    pub is_kept: bool,
+}
+
 /// Purpose of a request that is under way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -163,6 +188,7 @@ pub struct Model {
     pub(crate) status_is_old: bool,
     /// Time at which texts could not be read. They are asked for again after a pause.
     pub(crate) texts_failed_at: Option<Timestamp>,
+    pub(crate) leaving: Option<Leaving>,
     pub(crate) has_quit: bool,
     pub(crate) token_advice: Option<String>,
     /// Beginning of the keys of messages.
@@ -199,6 +225,7 @@ impl Model {
             status_asked_at: Timestamp::default(),
             status_is_old: false,
             texts_failed_at: None,
+            leaving: None,
             has_quit: false,
             token_advice: setup.token_advice,
             key: setup.key,
@@ -211,10 +238,27 @@ impl Model {
         self.has_quit
     }
 
-    /// Returns true while a message or an action is under way.
+    /// Returns true if the console has to end, whether or not someone can see it.
     #[must_use]
-    pub fn is_acting(&self) -> bool {
-        self.is_asked(&Purpose::Send) || self.is_asked(&Purpose::Action)
+    pub const fn must_leave(&self) -> bool {
+        matches!(self.leaving, Some(Leaving { must: true, .. }))
+    }
+
+    /// Returns what the host has not answered. `is_kept` says if later consoles have a text in their input history.
+    #[must_use]
+    pub fn unanswered(&self, is_kept: impl Fn(&str) -> bool) -> Unanswered {
+        let open = self.pending.iter().filter(|one| one.message_id.is_none());
+        let actions = self.asked.values();
+        Unanswered {
+            messages: open
+                .map(|pending| Unacknowledged {
+                    agent: pending.agent.clone(),
+                    text: pending.text.clone(),
+                    is_kept: is_kept(&pending.text),
+                })
+                .collect(),
+            commands: actions.filter(|one| **one == Purpose::Action).count(),
+        }
     }
 
     pub(crate) fn say(&mut self, text: impl Into<String>) {

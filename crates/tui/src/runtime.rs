@@ -11,7 +11,7 @@ mod record;
 mod signals;
 mod terminal;
 
-use crate::model::{Model, Setup};
+use crate::model::{Model, Setup, Unanswered};
 use crate::msg::{Command, Msg};
 use crate::theme::Theme;
 use crate::update::{start, update};
@@ -37,7 +37,7 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Time between two ticks.
 const TICK: Duration = Duration::from_millis(250);
 
-/// Longest wait at the end for messages and actions that are under way.
+/// Longest wait at the end for the input history to be written.
 const LAST_WAIT: Duration = Duration::from_secs(3);
 /// Longest wait for the signal that says that the terminal is gone. It may pass through a shell first.
 const SIGNAL_WAIT: Duration = Duration::from_secs(1);
@@ -66,12 +66,34 @@ pub enum Error {
     Task(String),
 }
 
-/// Runs a console until the operator closes it. The terminal is restored in every case. If a signal ends the console, it
-/// ends the program then too.
+/// A console that was closed.
+#[derive(Debug)]
+#[must_use = "what the host has not answered is to be said"]
+pub struct Closed {
+    pub unanswered: Unanswered,
+    /// Number of the signal that closed it.
+    ended_by: Option<i32>,
+    result: Result<(), Error>,
+}
+
+impl Closed {
+    /// Ends the program by the signal that closed the console, if one did.
+    ///
+    /// # Errors
+    /// What failed in the console. A terminal that is closed fails too.
+    pub fn end(self) -> Result<(), Error> {
+        if let Some(number) = self.ended_by {
+            signals::end_by(number);
+        }
+        self.result
+    }
+}
+
+/// Runs a console until it is closed. The terminal is restored in every case.
 ///
 /// # Errors
-/// When the terminal cannot be read or written.
-pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(), Error> {
+/// When the terminal cannot be taken.
+pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<Closed, Error> {
     // A history that cannot be read is as good as none.
     let path = options.history.clone();
     let history = path.and_then(|path| record::load(&path).ok());
@@ -105,13 +127,10 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<(),
         ended_by: None,
     };
     let sources = Sources { messages, signals };
-    let (ended_by, result) = console.run(&mut screen, sources, options.clock).await;
+    let closed = console.run(&mut screen, sources, options.clock).await;
     drop(keyboard);
     drop(screen);
-    if let Some(number) = ended_by {
-        signals::end_by(number);
-    }
-    result
+    Ok(closed)
 }
 
 /// Where messages come from.
@@ -143,19 +162,21 @@ struct Console {
 }
 
 impl Console {
-    /// Runs until the console is closed. Returns the number of the signal that closed it, if one did, and what failed: a
-    /// terminal that is closed fails too.
+    /// Runs until the console is closed.
     async fn run(
         mut self,
         screen: &mut Screen,
         mut sources: Sources,
         clock: fn() -> Timestamp,
-    ) -> (Option<i32>, Result<(), Error>) {
+    ) -> Closed {
+        self.take(Msg::Tick(clock()));
+        let first = start(&mut self.model);
+        self.perform(first);
         let result = self.serve(screen, &mut sources, clock).await;
-        if self.model.is_acting() {
-            let done = async { while self.tasks.join_next().await.is_some() {} };
-            // What takes longer was sent, and its reply has no reader.
-            tokio::time::timeout(LAST_WAIT, done).await.ok();
+        if result.is_err() {
+            // What was sent may still be answered. Nothing is drawn any more, and the first failure is the one that counts.
+            self.take(Msg::Quit);
+            self.serve(screen, &mut sources, clock).await.ok();
         }
         let written = async { while self.records.join_next().await.is_some() {} };
         tokio::time::timeout(LAST_WAIT, written).await.ok();
@@ -163,7 +184,13 @@ impl Console {
             let end = tokio::time::timeout(SIGNAL_WAIT, sources.signals.end());
             self.ended_by = end.await.ok();
         }
-        (self.ended_by, result)
+        let has_history = self.history.is_some();
+        let is_kept = |text: &str| has_history && text.len() <= record::ENTRY_BYTES;
+        Closed {
+            unanswered: self.model.unanswered(is_kept),
+            ended_by: self.ended_by,
+            result,
+        }
     }
 
     /// Takes messages and draws until the console is closed.
@@ -178,9 +205,6 @@ impl Console {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let Sources { messages, signals } = sources;
-        self.take(Msg::Tick(clock()));
-        let first = start(&mut self.model);
-        self.perform(first);
         let mut is_old = true;
         loop {
             let mut is_urgent = false;
@@ -209,14 +233,14 @@ impl Console {
                 ended = self.tasks.join_next(), if !self.tasks.is_empty() => check(ended)?,
                 ended = self.feed.join_next(), if !self.feed.is_empty() => check(ended)?,
             }
-            // The terminal may be gone, and nobody looks at it any more.
             if self.model.has_quit() {
                 return Ok(());
             }
             if std::mem::take(&mut self.wants_stop) {
                 self.stop(screen, true)?;
             }
-            if is_urgent && is_old && !self.is_stopped {
+            // A terminal that may be gone is not drawn on.
+            if is_urgent && is_old && !self.is_stopped && !self.model.must_leave() {
                 self.draw(screen)?;
                 is_old = false;
             }

@@ -4,6 +4,7 @@ mod complete;
 mod feed;
 mod follow;
 mod keys;
+mod leave;
 mod page;
 mod reply;
 mod scroll;
@@ -12,6 +13,7 @@ mod submit;
 mod texts;
 
 pub(crate) use complete::{Known, Offer, menu};
+pub(crate) use leave::waiting_words;
 
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Msg, Question, Request};
@@ -34,6 +36,7 @@ pub fn start(model: &mut Model) -> Vec<Command> {
 pub fn update(model: &mut Model, msg: Msg) -> Vec<Command> {
     let before = model.overlays.last().map(|top| top.page.clone());
     let mut commands = take(model, msg);
+    commands.extend(leave::check(model));
     // A terminal may draw a rare character wider or narrower than it is counted here, and keep a part of it when other
     // text takes its place.
     if model.overlays.last().map(|top| &top.page) != before.as_ref() {
@@ -61,11 +64,14 @@ fn take(model: &mut Model, msg: Msg) -> Vec<Command> {
             model.say("no shell could continue this console, so it is not suspended");
             Vec::new()
         }
-        Msg::Quit => quit(model),
+        Msg::Quit => {
+            leave::by_force(model);
+            Vec::new()
+        }
     }
 }
 
-fn quit(model: &mut Model) -> Vec<Command> {
+fn quit_now(model: &mut Model) -> Vec<Command> {
     model.has_quit = true;
     vec![Command::Quit]
 }

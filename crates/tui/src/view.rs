@@ -15,7 +15,7 @@ pub(crate) use page::{detail_height, detail_page};
 
 use crate::model::{Model, Scroll};
 use crate::text::{clean_line, columns};
-use crate::update::{Offer, menu};
+use crate::update::{Offer, menu, waiting_words};
 use crate::wrap::{fit, wrap};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -187,6 +187,10 @@ fn draw_footer(model: &Model, frame: &mut Frame<'_>, area: Rect) {
 
 fn footer(model: &Model) -> Vec<Line<'static>> {
     let theme = model.theme;
+    if let Some(words) = waiting_words(model) {
+        let line = Line::styled(format!(" {words}"), theme.alert());
+        return wrap(&line, usize::from(model.columns), 1);
+    }
     if let Some(notice) = &model.notice {
         let style = if notice.is_bad {
             theme.alert()

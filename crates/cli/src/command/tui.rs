@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::settings;
 use crate::target::Target;
 use holon_config::{Color, Env, Flags};
-use holon_tui::{Options, Theme};
+use holon_tui::{Options, Theme, Unacknowledged, Unanswered};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -47,10 +47,73 @@ pub(super) async fn run(
         history,
         token_advice: advice,
     };
-    holon_tui::run(host.client().clone(), agent, options)
-        .await
-        .map_err(|error| Failure::new(Exit::Failed, "console_failed", error.to_string()))?;
-    Ok(Exit::Done)
+    let failed =
+        |error: holon_tui::Error| Failure::new(Exit::Failed, "console_failed", error.to_string());
+    let closed = holon_tui::run(host.client().clone(), agent, options).await;
+    let closed = closed.map_err(failed)?;
+    let lost = lost(&closed.unanswered);
+    // A signal may end the program right after.
+    if let Some(lost) = &lost {
+        output.failure(lost);
+    }
+    closed.end().map_err(failed)?;
+    Ok(lost.map_or(Exit::Done, |lost| lost.exit))
+}
+
+/// Names what the host has not acknowledged, and how to find out what became of it.
+fn lost(unanswered: &Unanswered) -> Option<Failure> {
+    let Unanswered { messages, commands } = unanswered;
+    let mut words = Vec::new();
+    if !messages.is_empty() {
+        let named: Vec<String> = messages.iter().map(name_message).collect();
+        words.push(format!(
+            "not acknowledged by the host, may or may not be stored: {}",
+            named.join("; ")
+        ));
+    }
+    if *commands > 0 {
+        words.push(format!(
+            "{commands} of your commands not acknowledged by the host, may or may not be carried out"
+        ));
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let mut agents: Vec<&str> = messages.iter().map(|one| one.agent.as_str()).collect();
+    agents.sort_unstable();
+    agents.dedup();
+    let mut hints: Vec<String> = agents
+        .iter()
+        .map(|agent| format!("holon transcript --agent {agent} shows what arrived"))
+        .collect();
+    if messages.iter().any(|message| message.is_kept) {
+        hints.push("the text is in the input history: the Up key in the next console".to_owned());
+    }
+    if *commands > 0 {
+        hints.push("holon status shows what holds now".to_owned());
+    }
+    let failure = Failure::new(Exit::Failed, "interrupted", words.join("; "));
+    Some(failure.hint(hints.join("; ")))
+}
+
+/// Most characters of a message that the input history has.
+const KEPT_CHARS: usize = 60;
+/// Most characters of a message that stands nowhere else.
+const ONLY_CHARS: usize = 4_000;
+
+/// Shows the first words of a message, and more of one that the input history does not have.
+fn name_message(message: &Unacknowledged) -> String {
+    let (text, most) = if message.is_kept {
+        let words: Vec<&str> = message.text.split_whitespace().collect();
+        (words.join(" "), KEPT_CHARS)
+    } else {
+        (message.text.clone(), ONLY_CHARS)
+    };
+    let mut shown: String = text.chars().take(most).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("to {}: \"{shown}\"", message.agent.as_str())
 }
 
 /// Refuses a terminal that says that it can only be written to line by line.
@@ -96,5 +159,64 @@ fn has_own_screen(home: Option<PathBuf>, env: &Env) -> bool {
     match settings::load_for_client(&flags) {
         Ok((settings, _)) => settings.alternate_screen.value.is_used(env),
         Err(_) => holon_config::AlternateScreen::Auto.is_used(env),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::AgentId;
+
+    fn message(agent: &str, text: &str, is_kept: bool) -> Unacknowledged {
+        Unacknowledged {
+            agent: AgentId::parse(agent).unwrap(),
+            text: text.to_owned(),
+            is_kept,
+        }
+    }
+
+    #[test]
+    fn what_was_not_acknowledged_is_named_with_the_next_step() {
+        let long = "word ".repeat(20);
+        let shown = format!("{}…", "word ".repeat(12));
+        for (messages, commands, error, hint) in [
+            (
+                vec![
+                    message("main", "two\nlines", true),
+                    message("scout", &long, true),
+                ],
+                0,
+                format!(
+                    "not acknowledged by the host, may or may not be stored: to main: \"two lines\"; to scout: \"{shown}\""
+                ),
+                "holon transcript --agent main shows what arrived; \
+                 holon transcript --agent scout shows what arrived; \
+                 the text is in the input history: the Up key in the next console",
+            ),
+            (
+                vec![
+                    message("main", &long, false),
+                    message("main", "more", false),
+                ],
+                0,
+                format!(
+                    "not acknowledged by the host, may or may not be stored: to main: \"{long}\"; to main: \"more\""
+                ),
+                "holon transcript --agent main shows what arrived",
+            ),
+            (
+                Vec::new(),
+                2,
+                "2 of your commands not acknowledged by the host, may or may not be carried out"
+                    .to_owned(),
+                "holon status shows what holds now",
+            ),
+        ] {
+            let lost = lost(&Unanswered { messages, commands }).unwrap();
+            assert_eq!(lost.exit, Exit::Failed);
+            assert_eq!(lost.body.error, error);
+            assert_eq!(lost.body.hint.as_deref(), Some(hint));
+        }
+        assert!(lost(&Unanswered::default()).is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! The console, driven in a real terminal: tmux starts it, types into it and reads its screen.
 
 mod bare;
+mod hangs;
 mod trouble;
 
 use crate::support::{until, world};

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Most bytes of the file that are read and that stay after it was replaced.
 const KEPT_BYTES: u64 = 256 << 10;
 /// Longest entry that is kept, in bytes.
-const ENTRY_BYTES: usize = 16 << 10;
+pub(super) const ENTRY_BYTES: usize = 16 << 10;
 /// Mode of the file: what an operator wrote is read by its owner only.
 const MODE: u32 = 0o600;
 

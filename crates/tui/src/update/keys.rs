@@ -1,6 +1,6 @@
 //! Keys and pastes on the main screen. An open overlay takes them first.
 
-use super::{complete, menu, open_page, page, quit, scroll, submit};
+use super::{complete, leave, menu, open_page, page, scroll, submit};
 use crate::draft::Draft;
 use crate::model::{Model, Scroll};
 use crate::msg::Command;
@@ -24,6 +24,9 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Command> {
     };
     if let Some(command) = of_terminal {
         return vec![command];
+    }
+    if model.leaving.is_some() {
+        return leave::press(model, key);
     }
     if !model.overlays.is_empty() {
         return page::press(model, key);
@@ -64,12 +67,12 @@ fn page_lines(model: &Model) -> usize {
 fn press_ctrl(model: &mut Model, code: KeyCode) -> Vec<Command> {
     let draft = &mut model.draft;
     match code {
-        KeyCode::Char('c') if draft.is_empty() => return quit(model),
+        KeyCode::Char('c') if draft.is_empty() => return leave::by_operator(model),
         KeyCode::Char('c') => {
             clear_draft(model);
             model.say("Ctrl+C once more closes the console; the agent goes on");
         }
-        KeyCode::Char('d') if draft.is_empty() => return quit(model),
+        KeyCode::Char('d') if draft.is_empty() => return leave::by_operator(model),
         KeyCode::Char('d') => change(model, Draft::delete),
         KeyCode::Char('j') | KeyCode::Enter => insert(model, "\n"),
         KeyCode::Char('t') => return open_page(model, Page::Transcript),

@@ -1,6 +1,6 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, follow_again, load_page, send, switch_agent, texts};
+use super::{ask_status, feed, follow, follow_again, leave, load_page, send, switch_agent, texts};
 use crate::model::{Model, Purpose};
 use crate::msg::{Cause, Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
@@ -51,13 +51,16 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             Vec::new()
         }
         (
-            Purpose::Action
+            purpose @ (Purpose::Action
             | Purpose::WorkItem
             | Purpose::TriggerUrl
             | Purpose::Older
-            | Purpose::Switch(_),
+            | Purpose::Switch(_)),
             Err(problem),
         ) => {
+            if purpose == Purpose::Action {
+                leave::stay(model);
+            }
             model.complain_of(problem);
             Vec::new()
         }

@@ -1,7 +1,7 @@
 //! Messages on their way to the host. One without an answer may be stored, so it is sent again under its key, and never
 //! as another message.
 
-use super::{ask_of, feed, follow_again};
+use super::{ask_of, feed, follow_again, leave};
 use crate::model::{Model, Pending, Purpose, Scroll, WhenBack};
 use crate::msg::{Cause, Command, Problem, Question, Reply, Sending};
 use crate::slash::escape;
@@ -103,7 +103,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
                     problem.message
                 );
                 model.complain_until(words, WhenBack::Goes);
-            } else {
+            } else if leave::stay(model) {
                 let pending = model.pending.remove(place);
                 give_back(model, &pending, &problem);
             }

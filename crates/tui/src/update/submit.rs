@@ -1,7 +1,7 @@
 //! Messages and slash commands.
 
 use super::{
-    ask, ask_of, ask_status, follow, follow_again, load_page, open_page, quit, send, switch_agent,
+    ask, ask_of, ask_status, follow, follow_again, leave, load_page, open_page, send, switch_agent,
 };
 use crate::model::{Model, Purpose, Scroll};
 use crate::msg::{Command, Question};
@@ -170,6 +170,6 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
             model.notice = None;
             Vec::new()
         }
-        Slash::Quit => quit(model),
+        Slash::Quit => leave::by_operator(model),
     }
 }

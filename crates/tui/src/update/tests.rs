@@ -13,6 +13,7 @@ use serde_json::json;
 
 mod complete;
 mod hints;
+mod leave;
 mod link;
 mod pages;
 mod redraw;
