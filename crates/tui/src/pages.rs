@@ -8,7 +8,7 @@ mod usage;
 mod work;
 
 pub(crate) use agent::{CHILD, agents, status, workspaces};
-pub(crate) use choice::{efforts, models, skills};
+pub(crate) use choice::{efforts, follows_default, models, skills};
 pub(crate) use log::{event_detail, events, help, prompt, transcript};
 pub(crate) use trigger::{revealed, triggers};
 pub(crate) use usage::{budgets, usage};

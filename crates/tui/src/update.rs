@@ -155,12 +155,22 @@ fn ask_status(model: &mut Model) -> Command {
 fn open_page(model: &mut Model, page: Page) -> Vec<Command> {
     if model.overlays.last().is_none_or(|top| top.page != page) {
         let mut overlay = crate::overlay::Overlay::new(page);
-        if overlay.page == Page::Agents {
-            overlay.wanted = Some(model.agent.as_str().to_owned());
-        }
+        overlay.wanted = match &overlay.page {
+            Page::Agents => Some(model.agent.as_str().to_owned()),
+            Page::Effort { model: chosen } => own_effort(model, chosen),
+            _ => None,
+        };
         model.overlays.push(overlay);
     }
     load_page(model)
+}
+
+/// Returns the reasoning effort that the agent has chosen for this model.
+fn own_effort(model: &Model, chosen: &str) -> Option<String> {
+    let of_agent = &model.status.as_ref()?.model;
+    let is_same = of_agent.effective_model.as_deref() == Some(chosen);
+    let effort = of_agent.override_reasoning_effort.clone();
+    effort.filter(|_| is_same)
 }
 
 /// Fills the top page, by a request where one is needed.

@@ -9,11 +9,17 @@ use holon_client::view::{Agent, Models};
 /// Reasoning efforts that a model may be given. The first leaves the choice to the setting of the provider.
 const EFFORTS: [&str; 5] = ["inherit", "low", "medium", "high", "xhigh"];
 
-/// Lists models, available ones first. The entry without an id removes the choice of the agent.
+/// Returns true if the agent has no model of its own.
+pub(crate) fn follows_default(agent: &Agent) -> bool {
+    agent.model.source == "runtime_default"
+}
+
+/// Lists models, available ones first. The entry without an id removes the choice of the agent. A model in use that the
+/// host does not list stands below it.
 pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entry> {
     let current = agent.and_then(|agent| agent.model.effective_model.as_deref());
     let default = agent.and_then(|agent| agent.model.runtime_default_model.as_deref());
-    let follows = agent.is_some_and(|agent| agent.model.source == "runtime_default");
+    let follows = agent.is_some_and(|agent| follows_default(agent));
     let mut entries = vec![Entry {
         id: String::new(),
         label: marked(
@@ -28,6 +34,19 @@ pub(crate) fn models(models: &Models, agent: Option<&Answer<Agent>>) -> Vec<Entr
         },
         ..Entry::default()
     }];
+    let is_listed = |name: &str| {
+        models
+            .model_availability
+            .iter()
+            .any(|model| model.model == name)
+    };
+    entries.extend(current.filter(|name| !is_listed(name)).map(|name| Entry {
+        id: name.to_owned(),
+        label: marked(true, name),
+        tone: Tone::Good,
+        detail: "The agent uses this model; the host does not list it.".to_owned(),
+        ..Entry::default()
+    }));
     let mut sorted: Vec<_> = models.model_availability.iter().collect();
     sorted.sort_by_key(|model| !model.available);
     entries.extend(sorted.into_iter().map(|model| {

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Question};
 use crate::overlay::{Act, Ask, Key, Overlay, Page, Pressed};
-use crate::pages::{CHILD, WAIT};
+use crate::pages::{CHILD, WAIT, follows_default};
 use crate::view::{detail_height, detail_page};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -109,11 +109,16 @@ fn press_key(model: &mut Model, pressed: char, before: Option<&Pressed>) -> Vec<
     let Some(key) = keys.copied().find(|key| key.key == pressed) else {
         return Vec::new();
     };
-    if !key.asks {
+    let agent = model.status.as_deref();
+    let entry = top.selected_entry();
+    let removes_model = key.act == Act::ChooseModel
+        && entry.is_some_and(|entry| entry.id.is_empty())
+        && !agent.is_some_and(|agent| follows_default(agent));
+    if !key.asks && !removes_model {
         return perform(model, key);
     }
-    // The directory of the agent is left whatever is selected.
-    let is_about_entry = key.act != Act::ExitWorkspace;
+    // The directory of the agent is left whatever is selected, and the default of the host has no id.
+    let is_about_entry = key.act != Act::ExitWorkspace && !removes_model;
     let subject = top.subject().filter(|_| is_about_entry);
     if is_about_entry && subject.is_none() {
         model.say("nothing is selected");
@@ -126,9 +131,15 @@ fn press_key(model: &mut Model, pressed: char, before: Option<&Pressed>) -> Vec<
     if before == Some(&now) {
         return perform(model, key);
     }
-    let subject = now.subject.as_deref().unwrap_or_default();
-    let name = subject.trim_start_matches(WAIT).trim_start_matches(CHILD);
-    let words = format!("{pressed} once more: {} {name}", key.label);
+    let words = if removes_model {
+        let own = agent.and_then(|agent| agent.model.effective_model.as_deref());
+        let own = own.unwrap_or_default();
+        format!("Enter once more: remove the agent's own model {own}")
+    } else {
+        let subject = now.subject.as_deref().unwrap_or_default();
+        let name = subject.trim_start_matches(WAIT).trim_start_matches(CHILD);
+        format!("{pressed} once more: {} {name}", key.label)
+    };
     top.pressed = Some(now);
     model.say(words.trim_end());
     Vec::new()

@@ -142,6 +142,7 @@ fn refresh(model: &mut Model) -> Vec<Command> {
 fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
     model.known.learn(reply);
     let agent = model.status.as_deref();
+    let in_use = model_in_use(model);
     let entries: Vec<Entry> = match reply {
         Reply::Agents(list) => {
             let private = agent.map_or(&[] as &[_], |agent| &agent.active_children);
@@ -174,6 +175,9 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         return;
     };
     top.ticket = None;
+    if top.page == Page::Models && top.load == Load::Loading {
+        top.wanted = in_use;
+    }
     let was_pressed = top.pressed.is_some();
     let wanted = top.wanted.clone().filter(|_| top.page == Page::Work);
     let absent = wanted.filter(|id| entries.iter().all(|entry| entry.id != *id));
@@ -185,6 +189,15 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
     if let Some(id) = absent {
         model.complain(format!("{id} is not in this list"));
     }
+}
+
+/// Returns the id of the entry of models that the agent uses: its own model, or the default of the host.
+fn model_in_use(model: &Model) -> Option<String> {
+    let agent = model.status.as_deref()?;
+    if pages::follows_default(agent) {
+        return Some(String::new());
+    }
+    agent.model.effective_model.clone()
 }
 
 /// Takes texts and events that were asked for beside the pages.

@@ -15,6 +15,7 @@ mod complete;
 mod hints;
 mod leave;
 mod link;
+mod models;
 mod pages;
 mod redraw;
 mod send;
