@@ -26,7 +26,7 @@ mod wrap;
 
 pub use model::{Model, Setup, Unacknowledged, Unanswered};
 pub use msg::{Command, Msg, News, Problem, Question, Reply, Request};
-pub use runtime::{Closed, Error, Options, run};
+pub use runtime::{Closed, Error, Failed, Options, run};
 pub use theme::Theme;
 pub use update::{start, update};
 pub use view::view;

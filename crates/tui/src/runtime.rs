@@ -5,6 +5,7 @@
 //! bounded rate, so that a flood of events costs frames and not keys.
 
 mod ask;
+mod connect;
 mod feed;
 mod input;
 mod record;
@@ -16,12 +17,14 @@ use crate::msg::{Command, Msg};
 use crate::theme::Theme;
 use crate::update::{start, update};
 use crate::view::view;
+use connect::{Waiting, signal_of_loss};
 use holon_client::Client;
 use holon_domain::AgentId;
 use holon_domain::time::Timestamp;
 use holon_presentation::DisplayMode;
 use signals::{Heard, Signals};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::Duration;
 use terminal::Screen;
 use tokio::sync::mpsc;
@@ -39,6 +42,8 @@ const TICK: Duration = Duration::from_millis(250);
 
 /// Longest wait at the end for the input history to be written.
 const LAST_WAIT: Duration = Duration::from_secs(3);
+/// Time in which the host may answer before the terminal is taken: an absent one is reported without a screen.
+const GRACE: Duration = Duration::from_millis(250);
 /// Longest wait for the signal that says that the terminal is gone. It may pass through a shell first.
 const SIGNAL_WAIT: Duration = Duration::from_secs(1);
 
@@ -66,6 +71,20 @@ pub enum Error {
     Task(String),
 }
 
+/// Reason for which there is no console.
+#[derive(Debug)]
+pub enum Failed<E> {
+    /// The host did not say which agent is shown.
+    Host(E),
+    Console(Error),
+}
+
+impl<E> From<std::io::Error> for Failed<E> {
+    fn from(error: std::io::Error) -> Self {
+        Self::Console(Error::Terminal(error))
+    }
+}
+
 /// A console that was closed.
 #[derive(Debug)]
 #[must_use = "what the host has not answered is to be said"]
@@ -89,19 +108,43 @@ impl Closed {
     }
 }
 
-/// Runs a console until it is closed. The terminal is restored in every case.
+/// Runs a console until it is closed. The terminal is restored in every case. While the host has not said which agent is
+/// shown, the console says so and can be closed.
 ///
 /// # Errors
-/// When the terminal cannot be taken.
-pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<Closed, Error> {
+/// When the host does not name the agent, or the terminal cannot be taken.
+pub async fn run<E>(
+    client: Client,
+    agent: impl Future<Output = Result<AgentId, E>>,
+    options: Options,
+) -> Result<Closed, Failed<E>> {
+    let mut agent = pin!(agent);
+    let early = tokio::time::timeout(GRACE, &mut agent).await.ok();
+    let early = early.transpose().map_err(Failed::Host)?;
     // A history that cannot be read is as good as none.
     let path = options.history.clone();
     let history = path.and_then(|path| record::load(&path).ok());
+    let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
     let signals = Signals::listen()?;
+    let mut sources = Sources { messages, signals };
     let mut screen = Screen::open(options.alternate_screen)?;
+    let keyboard = input::Keyboard::listen(sender.clone())?;
+    let host = client.endpoint();
+    let waiting = Waiting {
+        host: &host,
+        theme: options.theme,
+        clock: options.clock,
+    };
+    let agent = match early {
+        Some(agent) => agent,
+        None => match waiting.wait(agent, &mut screen, &mut sources).await {
+            Ok(answer) => answer.map_err(Failed::Host)?,
+            Err(closed) => return Ok(closed),
+        },
+    };
     let (columns, rows) = Screen::size()?;
     let model = Model::new(Setup {
-        host: client.endpoint(),
+        host,
         agent,
         mode: options.mode,
         theme: options.theme,
@@ -111,8 +154,6 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<Clo
         token_advice: options.token_advice,
         key: holon_client::new_key(),
     });
-    let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
-    let keyboard = input::Keyboard::listen(sender.clone())?;
     let console = Console {
         model,
         client,
@@ -126,7 +167,6 @@ pub async fn run(client: Client, agent: AgentId, options: Options) -> Result<Clo
         is_stopped: false,
         ended_by: None,
     };
-    let sources = Sources { messages, signals };
     let closed = console.run(&mut screen, sources, options.clock).await;
     drop(keyboard);
     drop(screen);
@@ -180,9 +220,8 @@ impl Console {
         }
         let written = async { while self.records.join_next().await.is_some() {} };
         tokio::time::timeout(LAST_WAIT, written).await.ok();
-        if self.ended_by.is_none() && Screen::size().is_err() {
-            let end = tokio::time::timeout(SIGNAL_WAIT, sources.signals.end());
-            self.ended_by = end.await.ok();
+        if self.ended_by.is_none() {
+            self.ended_by = signal_of_loss(&mut sources.signals).await;
         }
         let has_history = self.history.is_some();
         let is_kept = |text: &str| has_history && text.len() <= record::ENTRY_BYTES;

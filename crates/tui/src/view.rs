@@ -6,6 +6,7 @@
 
 mod activity;
 mod composer;
+pub(crate) mod connecting;
 mod flow;
 mod page;
 mod row;

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::settings;
 use crate::target::Target;
 use holon_config::{Color, Env, Flags};
-use holon_tui::{Options, Theme, Unacknowledged, Unanswered};
+use holon_tui::{Failed, Options, Theme, Unacknowledged, Unanswered};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -36,9 +36,12 @@ pub(super) async fn run(
     };
     let alternate_screen = !args.no_alt_screen && has_own_screen(home, &env);
     let host = Host::find(target, args.agent.agent, output)?;
-    let agent = host.agent_id().await?;
-    // An absent host or agent is reported before the screen is taken.
-    host.check_answer(host.client().status(Some(&agent)).await)?;
+    // An absent host or agent is reported without a console.
+    let agent = async {
+        let agent = host.agent_id().await?;
+        host.check_answer(host.client().status(Some(&agent)).await)?;
+        Ok(agent)
+    };
     let options = Options {
         alternate_screen,
         theme: Theme::new(Color::of_terminal(&env) == Color::Auto),
@@ -50,7 +53,10 @@ pub(super) async fn run(
     let failed =
         |error: holon_tui::Error| Failure::new(Exit::Failed, "console_failed", error.to_string());
     let closed = holon_tui::run(host.client().clone(), agent, options).await;
-    let closed = closed.map_err(failed)?;
+    let closed = closed.map_err(|error| match error {
+        Failed::Host(failure) => failure,
+        Failed::Console(error) => failed(error),
+    })?;
     let lost = lost(&closed.unanswered);
     // A signal may end the program right after.
     if let Some(lost) = &lost {

@@ -9,7 +9,7 @@ use ratatui::text::{Line, Span};
 const SPINNER: [&str; 4] = ["◐", "◓", "◑", "◒"];
 
 /// Milliseconds without an answer before the host is said to be silent.
-const SILENT_FROM_MS: u64 = 5_000;
+pub(super) const SILENT_FROM_MS: u64 = 5_000;
 
 pub(super) fn line(model: &Model) -> Line<'static> {
     let theme = model.theme;

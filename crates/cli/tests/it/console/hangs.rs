@@ -85,3 +85,33 @@ fn a_signal_ends_the_console_after_the_words_about_a_message() {
     check_words(&seen);
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_console_at_a_host_that_hangs_says_so_and_can_be_closed() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    served.signal(Signal::STOP);
+    for key in [CTRL_D, CTRL_C] {
+        let mut terminal = open(&world);
+        terminal.wait_for("connecting to ");
+        terminal.press(key);
+        let (status, seen) = terminal.finish_status();
+        assert_eq!(status.code(), Some(0), "{key:?}: {seen:?}");
+        assert!(seen.ends_with(LEAVE), "{seen:?}");
+    }
+    let mut terminal = open(&world);
+    terminal.wait_for("connecting to ");
+    terminal.signal(Signal::TERM);
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.signal(), Some(Signal::TERM.as_raw()), "{seen:?}");
+    assert!(seen.ends_with(LEAVE), "{seen:?}");
+
+    let mut terminal = open(&world);
+    terminal.wait_for("the host does not answer yet (5 s)");
+    served.signal(Signal::CONT);
+    terminal.wait_for("message to main");
+    terminal.press(CTRL_D);
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.code(), Some(0), "{seen:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}

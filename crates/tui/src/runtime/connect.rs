@@ -1,0 +1,135 @@
+//! The time before the console: the host has not said yet which agent is shown. The terminal is taken, the keys that
+//! close the console work, and a silent host is named.
+
+use super::signals::{self, Heard, Signals};
+use super::terminal::Screen;
+use super::{Closed, Error, SIGNAL_WAIT, Sources, TICK};
+use crate::model::Unanswered;
+use crate::msg::Msg;
+use crate::theme::Theme;
+use crate::view::connecting;
+use holon_domain::time::Timestamp;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use std::io;
+use std::pin::Pin;
+use tokio::time::MissedTickBehavior;
+
+/// How the wait for the host ended.
+enum Waited<T> {
+    Answered(T),
+    /// The operator closed the console, or the terminal is gone.
+    Closed,
+    /// The signal of this number ends the program.
+    Ended(i32),
+}
+
+/// What is drawn, and by which clock.
+pub(super) struct Waiting<'a> {
+    pub(super) host: &'a str,
+    pub(super) theme: Theme,
+    pub(super) clock: fn() -> Timestamp,
+}
+
+impl Waiting<'_> {
+    /// Waits for the answer of the host, unless the console is closed before.
+    pub(super) async fn wait<F: Future>(
+        &self,
+        answer: Pin<&mut F>,
+        screen: &mut Screen,
+        sources: &mut Sources,
+    ) -> Result<F::Output, Closed> {
+        let (ended_by, result) = match self.serve(answer, screen, sources).await {
+            Ok(Waited::Answered(answer)) => return Ok(answer),
+            Ok(Waited::Ended(number)) => (Some(number), Ok(())),
+            Ok(Waited::Closed) => (signal_of_loss(&mut sources.signals).await, Ok(())),
+            Err(error) => (signal_of_loss(&mut sources.signals).await, Err(error)),
+        };
+        Err(Closed {
+            unanswered: Unanswered::default(),
+            ended_by,
+            result,
+        })
+    }
+
+    /// Draws and takes keys until the answer is there or the console is closed.
+    async fn serve<F: Future>(
+        &self,
+        mut answer: Pin<&mut F>,
+        screen: &mut Screen,
+        sources: &mut Sources,
+    ) -> Result<Waited<F::Output>, Error> {
+        let began = (self.clock)();
+        let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let mut is_stopped = false;
+        loop {
+            if !is_stopped {
+                self.draw(screen, (self.clock)().millis_since(began))?;
+            }
+            let Sources { messages, signals } = sources;
+            let pressed = tokio::select! {
+                answered = &mut answer => return Ok(Waited::Answered(answered)),
+                heard = signals.next() => match heard {
+                    Heard::End(number) => return Ok(Waited::Ended(number)),
+                    Heard::Suspend => Pressed::Suspend { with_group: false },
+                    Heard::Continue => {
+                        is_stopped = false;
+                        screen.take_again()?;
+                        Pressed::Other
+                    }
+                },
+                message = messages.recv() => match message {
+                    Some(Msg::Key(key)) => pressed(key),
+                    Some(Msg::Quit) | None => Pressed::Close,
+                    Some(_) => Pressed::Other,
+                },
+                _ = ticks.tick() => Pressed::Other,
+            };
+            match pressed {
+                Pressed::Close => return Ok(Waited::Closed),
+                Pressed::Suspend { with_group } if signals::can_be_continued() => {
+                    screen.leave();
+                    is_stopped = signals::stop(with_group).is_ok();
+                    if !is_stopped {
+                        screen.take_again()?;
+                    }
+                }
+                Pressed::Suspend { .. } | Pressed::Other => {}
+            }
+        }
+    }
+
+    fn draw(&self, screen: &mut Screen, waited_ms: u64) -> io::Result<()> {
+        let (columns, rows) = Screen::size()?;
+        if !screen.has_size(columns, rows) {
+            screen.clear()?;
+        }
+        screen.draw(|frame| connecting::draw(self.host, self.theme, waited_ms, frame))
+    }
+}
+
+/// What a key or a signal asks for.
+enum Pressed {
+    Close,
+    Suspend { with_group: bool },
+    Other,
+}
+
+fn pressed(key: KeyEvent) -> Pressed {
+    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        _ if !ctrl || key.kind == KeyEventKind::Release => Pressed::Other,
+        KeyCode::Char('c' | 'd') => Pressed::Close,
+        KeyCode::Char('z') => Pressed::Suspend { with_group: true },
+        _ => Pressed::Other,
+    }
+}
+
+/// Returns the signal that says that the terminal is gone, if it is.
+pub(super) async fn signal_of_loss(signals: &mut Signals) -> Option<i32> {
+    if Screen::size().is_ok() {
+        return None;
+    }
+    let end = tokio::time::timeout(SIGNAL_WAIT, signals.end());
+    end.await.ok()
+}
