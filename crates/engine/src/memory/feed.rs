@@ -3,6 +3,7 @@
 //! it is complete.
 
 mod queue;
+mod skipped;
 #[cfg(test)]
 mod tests;
 
@@ -17,10 +18,10 @@ use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::memory::EpisodeSeq;
 use holon_store::{EpisodeRange, IndexOwner, IndexPosition, MemoryIndex, Store};
 use queue::FeedQueue;
-use std::collections::{BTreeSet, HashMap};
+use skipped::SkippedAgents;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 
@@ -28,8 +29,6 @@ use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 const REMEMBERED: usize = 4_096;
 /// Agents with changes that are looked for at once.
 const AGENTS_AT_ONCE: usize = 10_000;
-/// Time after which agents that could not be fed are looked at again.
-const RETRY_AFTER: Duration = Duration::from_secs(60);
 /// Agents whose index is looked for at once after a start.
 const LOOKED_AT_ONCE: usize = 100;
 
@@ -88,8 +87,7 @@ struct Feeder {
     notices: Receiver<FeedNotice>,
     marks: HashMap<AgentId, FeedMark>,
     queue: FeedQueue,
-    /// Agents with changes that could not be taken: they have no home yet, are aside, or their index failed.
-    skipped: BTreeSet<AgentId>,
+    skipped: SkippedAgents,
     look: StartLook,
 }
 
@@ -102,20 +100,17 @@ impl Feeder {
             memory,
             marks: HashMap::new(),
             queue: FeedQueue::default(),
-            skipped: BTreeSet::new(),
+            skipped: SkippedAgents::default(),
             look: StartLook::Behind(None),
         }
     }
 
     /// Waits for something to do. Returns false once there are no commits any more.
     async fn wait(&mut self) -> bool {
-        let clock = &self.memory.clock;
-        let retry = clock.sleep_until(clock.elapsed() + RETRY_AFTER);
         tokio::select! {
             () = self.memory.unfinished.wait() => {}
-            () = retry, if !self.skipped.is_empty() => {
-                let skipped = std::mem::take(&mut self.skipped);
-                skipped.into_iter().for_each(|agent_id| self.queue.add_changed(agent_id));
+            agents = self.skipped.next() => {
+                agents.into_iter().for_each(|agent_id| self.queue.add_changed(agent_id));
             }
             notice = self.notices.recv() => match notice {
                 Ok(notice) => self.queue.add_changed(notice.agent_id),
@@ -246,11 +241,8 @@ impl Feeder {
         }
     }
 
-    /// Remembers an agent to be looked at again. Beyond the bound it is fed with its next change.
     fn skip(&mut self, agent_id: &AgentId) {
-        if self.skipped.len() < REMEMBERED {
-            self.skipped.insert(agent_id.clone());
-        }
+        self.skipped.add(agent_id, self.store.as_ref());
     }
 
     /// Continues the export of an agent's episodes, if there are more than it is known to have. Returns the position of

@@ -3,7 +3,9 @@
 use super::{Feeder, StartLook};
 use crate::memory::MemorySubject;
 use crate::memory::tests::{Hasty, Shelf, agent, asked, memory_on, store_with};
-use holon_domain::agent::AgentRecord;
+use holon_domain::AgentId;
+use holon_domain::agent::{AgentRecord, Visibility};
+use holon_domain::feed::FeedNotice;
 use holon_domain::limits::STREAM_LAG;
 use holon_store::{Inline, MemoryIndex, Store as _};
 use std::path::Path;
@@ -30,6 +32,15 @@ async fn run(feeder: &mut Feeder) -> usize {
         if !feeder.look_further().await {
             return fed;
         }
+    }
+}
+
+fn notice(name: &str, newest_seq: u64, changes_memory: bool) -> FeedNotice {
+    FeedNotice {
+        agent_id: AgentId::parse_stored(name).unwrap(),
+        newest_seq,
+        visibility: Visibility::Public,
+        changes_memory,
     }
 }
 
@@ -88,7 +99,13 @@ async fn an_agent_whose_home_comes_later_is_fed_without_a_further_change() {
     run(&mut feeder).await;
     assert!(!home.exists());
     std::fs::create_dir(&home).unwrap();
-    assert!(feeder.wait().await, "the time to look again has come");
+    // A commit that holds nothing of memory, after one of another agent.
+    let (sender, commits) = tokio::sync::broadcast::channel(4);
+    feeder.skipped.commits = Some(commits);
+    for name in ["other", "main"] {
+        sender.send(notice(name, 1, false)).unwrap();
+    }
+    assert!(feeder.wait().await, "the agent is looked at again");
     run(&mut feeder).await;
     assert!(!MemoryIndex::is_unfinished(&home));
 }
@@ -120,15 +137,8 @@ async fn agents_whose_notices_were_missed_are_found_in_the_store() {
     let mut feeder = feeder(&store);
     let (sender, notices) = tokio::sync::broadcast::channel(STREAM_LAG);
     feeder.notices = notices;
-    let other = holon_domain::AgentId::parse_stored("other").unwrap();
     for newest_seq in 0..=STREAM_LAG as u64 {
-        let notice = holon_domain::feed::FeedNotice {
-            agent_id: other.clone(),
-            newest_seq,
-            visibility: holon_domain::agent::Visibility::Public,
-            changes_memory: true,
-        };
-        sender.send(notice).unwrap();
+        sender.send(notice("other", newest_seq, true)).unwrap();
     }
     feeder.take_notices().await;
     let mut found = Vec::new();
