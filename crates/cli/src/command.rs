@@ -114,7 +114,7 @@ fn dispatch(
         Command::Workspace { command } => block_on(workspace::run(target, command, output)),
         Command::Worktree { command } => block_on(workspace::worktree(target, command, output)),
         Command::Wake(wake) => block_on(waiting::wake(target, wake, output)),
-        Command::Explain { agent } => block_on(waiting::explain(target, agent, output)),
+        Command::Explain { agent } => block_on(waiting::explain(target, agent.id(), output)),
         Command::Control { action, agent } => {
             let command = agent::of_control(action, agent.agent);
             block_on(agent::run(target, command, output))

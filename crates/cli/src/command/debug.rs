@@ -15,7 +15,7 @@ pub(super) async fn run(
     output: &Output,
 ) -> Result<Exit, Failure> {
     let (agent, turn, full) = match command {
-        DebugCommand::Prompt { agent, turn, full } => (agent, turn, full),
+        DebugCommand::Prompt { agent, turn, full } => (agent.id(), turn, full),
         DebugCommand::Latency {
             agent,
             limit,
@@ -25,7 +25,7 @@ pub(super) async fn run(
                 turns: limit,
                 events: events_limit,
             };
-            return super::latency::run(target, agent.agent, limits, output).await;
+            return super::latency::run(target, agent.id(), limits, output).await;
         }
     };
     let host = Host::find(target, agent, output)?;
