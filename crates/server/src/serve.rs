@@ -113,15 +113,13 @@ pub async fn serve(
             reads: Arc::clone(&reads),
             manage: Arc::clone(&ports.manage),
         };
-        let router = router(gate, read_state, act_state);
         let replaced = CancellationToken::new();
-        let accepting = listen::accept(
-            listener,
-            router,
-            Arc::clone(&ports.peers),
-            tasks.clone(),
-            signals.clone(),
-        );
+        let (peers, tracked, signals) = (Arc::clone(&ports.peers), tasks.clone(), signals.clone());
+        // Each listener makes its own router, at the same time as the others.
+        let accepting = async move {
+            let router = router(gate, read_state, act_state);
+            listen::accept(listener, router, peers, tracked, signals).await
+        };
         tasks.spawn(replaced.clone().run_until_cancelled_owned(accepting));
         replaced
     };
