@@ -3,6 +3,7 @@
 mod budget;
 mod config;
 mod daemon;
+mod debug;
 mod delivery;
 mod memory;
 mod solve;
@@ -26,6 +27,7 @@ pub(crate) use daemon::{
     DaemonCommand, HostArgs, InstallArgs, LogsArgs, ManagerArg, ManagerArgs, ServeArgs,
     ServiceCommand,
 };
+pub(crate) use debug::{AgentName, DebugCommand};
 pub(crate) use delivery::{
     AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };
@@ -329,23 +331,6 @@ pub(crate) struct AgentArg {
     pub(crate) agent: Option<String>,
 }
 
-/// The agent that a command is about: `holon explain scout` and `holon explain --agent scout` mean the same.
-#[derive(Debug, clap::Args)]
-pub(crate) struct AgentName {
-    /// Id of the agent [default: the host's default agent].
-    #[arg(value_name = "AGENT")]
-    name: Option<String>,
-    /// The same as an option.
-    #[arg(long, value_name = "ID", conflicts_with = "name")]
-    agent: Option<String>,
-}
-
-impl AgentName {
-    pub(crate) fn id(self) -> Option<String> {
-        self.name.or(self.agent)
-    }
-}
-
 /// Workspace options of a new agent or run.
 #[derive(Debug, clap::Args)]
 pub(crate) struct WorkspaceArgs {
@@ -398,33 +383,6 @@ pub(crate) struct PromptArgs {
     pub(crate) trust: Option<TrustArg>,
     #[command(flatten)]
     pub(crate) agent: AgentArg,
-}
-
-/// Subcommands of `holon debug`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum DebugCommand {
-    /// Show the prompt of an agent's last turn: its parts, what was cut or summed up and why, and how much a cache served.
-    Prompt {
-        #[command(flatten)]
-        agent: AgentName,
-        /// Number of the turn, as the transcript shows it [default: the last answered one].
-        #[arg(long, value_name = "N")]
-        turn: Option<u64>,
-        /// Print the texts of the parts as well.
-        #[arg(long)]
-        full: bool,
-    },
-    /// Show where the time of an agent's last turns went: in the queue, in requests to models, in tools.
-    Latency {
-        #[command(flatten)]
-        agent: AgentName,
-        /// Number of turns to show, from the newest backwards.
-        #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=1_000))]
-        limit: u64,
-        /// Events to read for them at most.
-        #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-        events_limit: u64,
-    },
 }
 
 /// Actions of `holon control`, the older spelling of three commands of `holon agent`.
@@ -562,29 +520,5 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn an_agent_that_is_looked_at_is_named_in_either_way_and_once() {
-        for words in ["explain", "debug prompt", "debug latency"] {
-            let parsed = |agent: &[&str]| {
-                let words = ["holon"].into_iter().chain(words.split(' '));
-                Args::try_parse_from(words.chain(agent.iter().copied()))
-            };
-            for agent in [&["scout"] as &[&str], &["--agent", "scout"]] {
-                let args = parsed(agent).unwrap_or_else(|error| panic!("{words}: {error}"));
-                let id = match args.command {
-                    Command::Explain { agent }
-                    | Command::Debug {
-                        command:
-                            DebugCommand::Prompt { agent, .. } | DebugCommand::Latency { agent, .. },
-                    } => agent.id(),
-                    other => panic!("{other:?}"),
-                };
-                assert_eq!(id.as_deref(), Some("scout"), "{words}");
-            }
-            let twice = parsed(&["scout", "--agent", "main"]);
-            assert!(twice.is_err(), "{words}");
-        }
     }
 }

@@ -430,13 +430,7 @@ impl Client {
         key: String,
         body: String,
     ) -> Result<T, Error> {
-        let request = HttpRequest {
-            method: Method::POST,
-            target,
-            body: RequestBody::Json(body),
-            key: Some(key),
-            timeout: default_timeout(),
-        };
+        let request = HttpRequest::post(&target, body, &key, default_timeout());
         send_request(&self.endpoint, request).await?.json().await
     }
 
@@ -459,17 +453,8 @@ impl Client {
         timeout: ReadTimeout,
         key: &str,
     ) -> Result<HttpResponse, Error> {
-        let body = serde_json::to_string(body).map_err(|error| Error::Protocol {
-            endpoint: self.endpoint(),
-            reason: error.to_string(),
-        })?;
-        let request = || HttpRequest {
-            method: Method::POST,
-            target: target.clone(),
-            body: RequestBody::Json(body.clone()),
-            key: Some(key.to_owned()),
-            timeout,
-        };
+        let body = self.encode(body)?;
+        let request = || HttpRequest::post(&target, body.clone(), key, timeout);
         #[expect(
             clippy::disallowed_methods,
             reason = "measures how long this connection was silent"
@@ -484,6 +469,13 @@ impl Client {
             }
             done => done,
         }
+    }
+
+    pub(crate) fn encode(&self, body: &impl Serialize) -> Result<String, Error> {
+        serde_json::to_string(body).map_err(|error| Error::Protocol {
+            endpoint: self.endpoint(),
+            reason: error.to_string(),
+        })
     }
 
     /// Repeats a request whose connection was lost, for a bounded time. A host that does not know keys is not asked

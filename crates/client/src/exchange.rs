@@ -65,6 +65,19 @@ pub(crate) struct HttpRequest {
     pub(crate) timeout: ReadTimeout,
 }
 
+impl HttpRequest {
+    /// Creates a request that changes something, with a JSON body.
+    pub(crate) fn post(target: &str, json: String, key: &str, timeout: ReadTimeout) -> Self {
+        Self {
+            method: Method::POST,
+            target: target.to_owned(),
+            body: RequestBody::Json(json),
+            key: Some(key.to_owned()),
+            timeout,
+        }
+    }
+}
+
 /// A response whose head has arrived and whose body is still read.
 pub(crate) struct HttpResponse {
     endpoint: String,

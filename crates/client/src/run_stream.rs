@@ -3,7 +3,7 @@
 use crate::answer::Answer;
 use crate::client::Client;
 use crate::error::Error;
-use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
+use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, send_request};
 use crate::reader::{FrameContent, decode_frame};
 use crate::view::Run;
 use crate::{repeat, retry};
@@ -12,7 +12,6 @@ use holon_api::{EventEnvelope, RunQueued, RunRequest};
 use holon_domain::delta::AssistantDelta;
 use holon_domain::limits::{ANSWER_BYTES, STREAM_RETRIES};
 use holon_sse::{Frame, Parser};
-use hyper::Method;
 
 /// One piece of news of a run.
 #[derive(Debug)]
@@ -57,18 +56,8 @@ impl Client {
         request: &RunRequest,
         mut news: impl FnMut(RunItem),
     ) -> Result<Answer<Run>, Error> {
-        let body = serde_json::to_string(request).map_err(|error| Error::Protocol {
-            endpoint: self.endpoint(),
-            reason: error.to_string(),
-        })?;
-        let key = repeat::new_key();
-        let sent = || HttpRequest {
-            method: Method::POST,
-            target: target.to_owned(),
-            body: RequestBody::Json(body.clone()),
-            key: Some(key.clone()),
-            timeout: ReadTimeout::Unlimited,
-        };
+        let (body, key) = (self.encode(request)?, repeat::new_key());
+        let sent = || HttpRequest::post(target, body.clone(), &key, ReadTimeout::Unlimited);
         let mut failures = 0;
         // How the run was lost for the first time. From then on it may have begun.
         let mut lost: Option<Error> = None;

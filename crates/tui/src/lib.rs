@@ -24,9 +24,9 @@ mod update;
 mod view;
 mod wrap;
 
-pub use model::{Model, Setup, Unacknowledged, Unanswered};
+pub use model::{Model, OpenMessage, OpenRequests, Setup};
 pub use msg::{Command, Msg, News, Problem, Question, Reply, Request};
-pub use runtime::{Closed, Error, Failed, Options, run};
+pub use runtime::{ConsoleEnd, Error, Options, StartFailure, run};
 pub use theme::Theme;
 pub use update::{start, update};
 pub use view::view;

@@ -9,7 +9,7 @@ pub(crate) use highlight::CodeKind;
 use crate::text::{clean, not_shown};
 use crate::theme::{Theme, is_diff};
 use crate::wrap::wrap;
-use depth::Bounded;
+use depth::BoundedText;
 use holon_domain::text::prefix;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
@@ -32,7 +32,7 @@ pub(crate) fn render(text: &str, theme: Theme, width: usize, source: &str) -> Ve
     let kept = prefix(text, MARKDOWN_BYTES);
     let left = text.len() - kept.len();
     let cleaned = clean(kept);
-    let bounded = Bounded::new(&cleaned);
+    let bounded = BoundedText::new(&cleaned);
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut writer = Writer::new(theme, width);

@@ -58,7 +58,7 @@ pub(crate) struct Pending {
 
 /// The end of the console, while answers are waited for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Leaving {
+pub(crate) struct Departure {
     pub(crate) since: Timestamp,
     /// True if a signal ends the console, or the loss of its terminal.
     pub(crate) must: bool,
@@ -66,15 +66,15 @@ pub(crate) struct Leaving {
 
 /// What was sent and not answered when the console was closed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Unanswered {
-    pub messages: Vec<Unacknowledged>,
+pub struct OpenRequests {
+    pub messages: Vec<OpenMessage>,
     /// Number of commands that change something.
     pub commands: usize,
 }
 
 /// A message that may or may not be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unacknowledged {
+pub struct OpenMessage {
     pub agent: AgentId,
     pub text: String,
     /// True if later consoles have it in their input history.
@@ -188,7 +188,7 @@ pub struct Model {
     pub(crate) status_is_old: bool,
     /// Time at which texts could not be read. They are asked for again after a pause.
     pub(crate) texts_failed_at: Option<Timestamp>,
-    pub(crate) leaving: Option<Leaving>,
+    pub(crate) leaving: Option<Departure>,
     pub(crate) has_quit: bool,
     pub(crate) token_advice: Option<String>,
     /// Beginning of the keys of messages.
@@ -241,17 +241,17 @@ impl Model {
     /// Returns true if the console has to end, whether or not someone can see it.
     #[must_use]
     pub const fn must_leave(&self) -> bool {
-        matches!(self.leaving, Some(Leaving { must: true, .. }))
+        matches!(self.leaving, Some(Departure { must: true, .. }))
     }
 
     /// Returns what the host has not answered. `is_kept` says if later consoles have a text in their input history.
     #[must_use]
-    pub fn unanswered(&self, is_kept: impl Fn(&str) -> bool) -> Unanswered {
+    pub fn open_requests(&self, is_kept: impl Fn(&str) -> bool) -> OpenRequests {
         let open = self.pending.iter().filter(|one| one.message_id.is_none());
         let actions = self.asked.values();
-        Unanswered {
+        OpenRequests {
             messages: open
-                .map(|pending| Unacknowledged {
+                .map(|pending| OpenMessage {
                     agent: pending.agent.clone(),
                     text: pending.text.clone(),
                     is_kept: is_kept(&pending.text),

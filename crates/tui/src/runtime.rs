@@ -12,12 +12,12 @@ mod record;
 mod signals;
 mod terminal;
 
-use crate::model::{Model, Setup, Unanswered};
+use crate::model::{Model, OpenRequests, Setup};
 use crate::msg::{Command, Msg};
 use crate::theme::Theme;
 use crate::update::{start, update};
 use crate::view::view;
-use connect::{Waiting, signal_of_loss};
+use connect::{ConnectScreen, signal_of_loss};
 use holon_client::Client;
 use holon_domain::AgentId;
 use holon_domain::time::Timestamp;
@@ -73,29 +73,29 @@ pub enum Error {
 
 /// Reason for which there is no console.
 #[derive(Debug)]
-pub enum Failed<E> {
+pub enum StartFailure<E> {
     /// The host did not say which agent is shown.
     Host(E),
     Console(Error),
 }
 
-impl<E> From<std::io::Error> for Failed<E> {
+impl<E> From<std::io::Error> for StartFailure<E> {
     fn from(error: std::io::Error) -> Self {
         Self::Console(Error::Terminal(error))
     }
 }
 
-/// A console that was closed.
+/// How a console ended.
 #[derive(Debug)]
 #[must_use = "what the host has not answered is to be said"]
-pub struct Closed {
-    pub unanswered: Unanswered,
+pub struct ConsoleEnd {
+    pub open: OpenRequests,
     /// Number of the signal that closed it.
     ended_by: Option<i32>,
     result: Result<(), Error>,
 }
 
-impl Closed {
+impl ConsoleEnd {
     /// Ends the program by the signal that closed the console, if one did.
     ///
     /// # Errors
@@ -117,10 +117,10 @@ pub async fn run<E>(
     client: Client,
     agent: impl Future<Output = Result<AgentId, E>>,
     options: Options,
-) -> Result<Closed, Failed<E>> {
+) -> Result<ConsoleEnd, StartFailure<E>> {
     let mut agent = pin!(agent);
     let early = tokio::time::timeout(GRACE, &mut agent).await.ok();
-    let early = early.transpose().map_err(Failed::Host)?;
+    let early = early.transpose().map_err(StartFailure::Host)?;
     // A history that cannot be read is as good as none.
     let path = options.history.clone();
     let history = path.and_then(|path| record::load(&path).ok());
@@ -130,15 +130,15 @@ pub async fn run<E>(
     let mut screen = Screen::open(options.alternate_screen)?;
     let keyboard = input::Keyboard::listen(sender.clone())?;
     let host = client.endpoint();
-    let waiting = Waiting {
+    let connecting = ConnectScreen {
         host: &host,
         theme: options.theme,
         clock: options.clock,
     };
     let agent = match early {
         Some(agent) => agent,
-        None => match waiting.wait(agent, &mut screen, &mut sources).await {
-            Ok(answer) => answer.map_err(Failed::Host)?,
+        None => match connecting.wait(agent, &mut screen, &mut sources).await {
+            Ok(answer) => answer.map_err(StartFailure::Host)?,
             Err(closed) => return Ok(closed),
         },
     };
@@ -208,7 +208,7 @@ impl Console {
         screen: &mut Screen,
         mut sources: Sources,
         clock: fn() -> Timestamp,
-    ) -> Closed {
+    ) -> ConsoleEnd {
         self.take(Msg::Tick(clock()));
         let first = start(&mut self.model);
         self.perform(first);
@@ -225,8 +225,8 @@ impl Console {
         }
         let has_history = self.history.is_some();
         let is_kept = |text: &str| has_history && text.len() <= record::ENTRY_BYTES;
-        Closed {
-            unanswered: self.model.unanswered(is_kept),
+        ConsoleEnd {
+            open: self.model.open_requests(is_kept),
             ended_by: self.ended_by,
             result,
         }

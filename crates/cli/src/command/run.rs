@@ -256,7 +256,8 @@ impl Live<'_> {
                     blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
                 };
                 let (ran, ()) = tokio::join!(biased; Box::pin(ran), watch);
-                let response = ran.map_err(|error| cut_off(agent.as_ref(), error))?;
+                let home = Responder::Local.run_host(&settings).home;
+                let response = ran.map_err(|error| cut_off(agent.as_ref(), &home, error))?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
             Err(other) => Err(silent_failure(&settings.home.value, other)),
@@ -370,7 +371,7 @@ fn left_behind(agent: Option<&AgentId>, home: &str) -> Failure {
 }
 
 /// Returns the failure of a run in this process. After a signal it says what becomes of the agent's turn.
-fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
+fn cut_off(agent: Option<&AgentId>, home: &str, error: holon_daemon::Error) -> Failure {
     if !matches!(error, holon_daemon::Error::Interrupted { .. }) {
         return error.into();
     }
@@ -379,8 +380,9 @@ fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
         return Failure::new(Exit::Failed, "interrupted", words);
     };
     let words = format!("{error}; agent {agent} goes on with it once a host runs on its home");
-    Failure::new(Exit::Failed, "interrupted", words)
-        .hint("start one: holon daemon start; or run the agent again")
+    Failure::new(Exit::Failed, "interrupted", words).hint(format!(
+        "start one: holon daemon start{home}; or run the agent again"
+    ))
 }
 
 /// Returns the failure of a request to the host of a home, with the reason if its process is stopped by a signal.

@@ -7,7 +7,9 @@ use crate::output::Output;
 use crate::settings;
 use crate::target::Target;
 use holon_config::{Color, Env, Flags};
-use holon_tui::{Failed, Options, Theme, Unacknowledged, Unanswered};
+use holon_domain::text::preview;
+use holon_presentation::text::one_line;
+use holon_tui::{OpenMessage, OpenRequests, Options, StartFailure, Theme};
 use std::io::{self, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
@@ -54,10 +56,10 @@ pub(super) async fn run(
         |error: holon_tui::Error| Failure::new(Exit::Failed, "console_failed", error.to_string());
     let closed = holon_tui::run(host.client().clone(), agent, options).await;
     let closed = closed.map_err(|error| match error {
-        Failed::Host(failure) => failure,
-        Failed::Console(error) => failed(error),
+        StartFailure::Host(failure) => failure,
+        StartFailure::Console(error) => failed(error),
     })?;
-    let lost = lost(&closed.unanswered);
+    let lost = lost(&closed.open);
     // A signal may end the program right after.
     if let Some(lost) = &lost {
         output.failure(lost);
@@ -67,8 +69,8 @@ pub(super) async fn run(
 }
 
 /// Names what the host has not acknowledged, and how to find out what became of it.
-fn lost(unanswered: &Unanswered) -> Option<Failure> {
-    let Unanswered { messages, commands } = unanswered;
+fn lost(open: &OpenRequests) -> Option<Failure> {
+    let OpenRequests { messages, commands } = open;
     let mut words = Vec::new();
     if !messages.is_empty() {
         let named: Vec<String> = messages.iter().map(name_message).collect();
@@ -102,24 +104,19 @@ fn lost(unanswered: &Unanswered) -> Option<Failure> {
     Some(failure.hint(hints.join("; ")))
 }
 
-/// Most characters of a message that the input history has.
-const KEPT_CHARS: usize = 60;
-/// Most characters of a message that stands nowhere else.
-const ONLY_CHARS: usize = 4_000;
+/// Most bytes that are shown of a message that the input history has.
+const KEPT_BYTES: usize = 60;
+/// Most bytes that are shown of a message that stands nowhere else.
+const ONLY_BYTES: usize = 4_000;
 
 /// Shows the first words of a message, and more of one that the input history does not have.
-fn name_message(message: &Unacknowledged) -> String {
-    let (text, most) = if message.is_kept {
-        let words: Vec<&str> = message.text.split_whitespace().collect();
-        (words.join(" "), KEPT_CHARS)
+fn name_message(message: &OpenMessage) -> String {
+    let shown = if message.is_kept {
+        preview(&one_line(&message.text), KEPT_BYTES)
     } else {
-        (message.text.clone(), ONLY_CHARS)
+        preview(&message.text, ONLY_BYTES)
     };
-    let mut shown: String = text.chars().take(most).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    format!("to {}: \"{shown}\"", message.agent.as_str())
+    format!("to {}: \"{shown}\"", message.agent)
 }
 
 /// Refuses a terminal that says that it can only be written to line by line.
@@ -173,8 +170,8 @@ mod tests {
     use super::*;
     use holon_domain::AgentId;
 
-    fn message(agent: &str, text: &str, is_kept: bool) -> Unacknowledged {
-        Unacknowledged {
+    fn message(agent: &str, text: &str, is_kept: bool) -> OpenMessage {
+        OpenMessage {
             agent: AgentId::parse(agent).unwrap(),
             text: text.to_owned(),
             is_kept,
@@ -184,7 +181,7 @@ mod tests {
     #[test]
     fn what_was_not_acknowledged_is_named_with_the_next_step() {
         let long = "word ".repeat(20);
-        let shown = format!("{}…", "word ".repeat(12));
+        let shown = format!("{}wo…", "word ".repeat(11));
         for (messages, commands, error, hint) in [
             (
                 vec![
@@ -218,11 +215,11 @@ mod tests {
                 "holon status shows what holds now",
             ),
         ] {
-            let lost = lost(&Unanswered { messages, commands }).unwrap();
+            let lost = lost(&OpenRequests { messages, commands }).unwrap();
             assert_eq!(lost.exit, Exit::Failed);
             assert_eq!(lost.body.error, error);
             assert_eq!(lost.body.hint.as_deref(), Some(hint));
         }
-        assert!(lost(&Unanswered::default()).is_none());
+        assert!(lost(&OpenRequests::default()).is_none());
     }
 }

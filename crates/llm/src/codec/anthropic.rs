@@ -6,6 +6,7 @@
 mod cache;
 mod clearing;
 mod decode;
+mod message;
 mod stream;
 
 #[cfg(test)]
@@ -17,13 +18,11 @@ pub(crate) use stream::Assembler;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::{Body, Item};
 use cache::{BlockPosition, Marks};
-use holon_domain::image::ImageFormat;
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
-use serde::Serialize;
+use message::{Block, ImageSource, ResultContent, ResultPart, Role, Turn};
 use serde_json::{Map, Value, json};
-use std::borrow::Cow;
 
 /// Encodes a request as the body of a Messages call.
 pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
@@ -74,67 +73,6 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     Body::new(body)
         .with_conversation("messages", messages.into_items(&positions))
         .with_tools(&request.tools, provider.transport, tool)
-}
-
-/// The speaker of a turn on the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Role {
-    User,
-    Assistant,
-}
-
-/// Consecutive blocks of one role.
-#[derive(Debug, Serialize)]
-struct Turn<'a> {
-    role: Role,
-    content: Vec<Block<'a>>,
-}
-
-/// A block of a turn.
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Block<'a> {
-    Text {
-        text: &'a str,
-    },
-    ToolUse {
-        id: &'a str,
-        name: &'a str,
-        input: Cow<'a, Value>,
-    },
-    ToolResult {
-        tool_use_id: &'a str,
-        content: ResultContent<'a>,
-        #[serde(skip_serializing_if = "std::ops::Not::not")]
-        is_error: bool,
-    },
-    /// Thinking as it was received.
-    #[serde(untagged)]
-    Sealed(Value),
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(untagged)]
-enum ResultContent<'a> {
-    Text(&'a str),
-    WithImage([ResultPart<'a>; 2]),
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ResultPart<'a> {
-    Text { text: &'a str },
-    Image { source: ImageSource<'a> },
-}
-
-#[derive(Debug, Clone, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum ImageSource<'a> {
-    Base64 {
-        media_type: ImageFormat,
-        data: &'a str,
-    },
 }
 
 /// The turns of a request; no two in a row have the same role.

@@ -9,13 +9,13 @@ const MARKS: usize = 32;
 
 /// A text in which no line has more marks than count.
 #[derive(Debug)]
-pub(super) struct Bounded<'a> {
+pub(super) struct BoundedText<'a> {
     text: Cow<'a, str>,
     /// Places of the backslashes that were added to the text.
     added: Vec<usize>,
 }
 
-impl<'a> Bounded<'a> {
+impl<'a> BoundedText<'a> {
     /// Takes the meaning of the marks beyond the bound by a backslash, so that they are shown as they are written.
     pub(super) fn new(text: &'a str) -> Self {
         let mut added = Vec::new();
@@ -116,10 +116,10 @@ mod tests {
             ("1) ", "1\\) "),
         ] {
             let fits = format!("a\n{}x\n", mark.repeat(MARKS));
-            assert_eq!(Bounded::new(&fits).text(), fits, "{mark}");
+            assert_eq!(BoundedText::new(&fits).text(), fits, "{mark}");
             let more = format!("a\n{}x\n> b", mark.repeat(MARKS + 2));
             let expected = format!("a\n{}{escaped}{mark}x\n> b", mark.repeat(MARKS));
-            assert_eq!(Bounded::new(&more).text(), expected, "{mark}");
+            assert_eq!(BoundedText::new(&more).text(), expected, "{mark}");
         }
         for same in [
             "- ".repeat(200),
@@ -127,7 +127,7 @@ mod tests {
             "*".repeat(200),
             "1".repeat(200),
         ] {
-            assert_eq!(Bounded::new(&same).text(), same);
+            assert_eq!(BoundedText::new(&same).text(), same);
         }
     }
 }

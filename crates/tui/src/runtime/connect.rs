@@ -3,8 +3,8 @@
 
 use super::signals::{self, Heard, Signals};
 use super::terminal::Screen;
-use super::{Closed, Error, SIGNAL_WAIT, Sources, TICK};
-use crate::model::Unanswered;
+use super::{ConsoleEnd, Error, SIGNAL_WAIT, Sources, TICK};
+use crate::model::OpenRequests;
 use crate::msg::Msg;
 use crate::theme::Theme;
 use crate::view::connecting;
@@ -15,7 +15,7 @@ use std::pin::Pin;
 use tokio::time::MissedTickBehavior;
 
 /// How the wait for the host ended.
-enum Waited<T> {
+enum WaitEnd<T> {
     Answered(T),
     /// The operator closed the console, or the terminal is gone.
     Closed,
@@ -24,28 +24,28 @@ enum Waited<T> {
 }
 
 /// What is drawn, and by which clock.
-pub(super) struct Waiting<'a> {
+pub(super) struct ConnectScreen<'a> {
     pub(super) host: &'a str,
     pub(super) theme: Theme,
     pub(super) clock: fn() -> Timestamp,
 }
 
-impl Waiting<'_> {
+impl ConnectScreen<'_> {
     /// Waits for the answer of the host, unless the console is closed before.
     pub(super) async fn wait<F: Future>(
         &self,
         answer: Pin<&mut F>,
         screen: &mut Screen,
         sources: &mut Sources,
-    ) -> Result<F::Output, Closed> {
+    ) -> Result<F::Output, ConsoleEnd> {
         let (ended_by, result) = match self.serve(answer, screen, sources).await {
-            Ok(Waited::Answered(answer)) => return Ok(answer),
-            Ok(Waited::Ended(number)) => (Some(number), Ok(())),
-            Ok(Waited::Closed) => (signal_of_loss(&mut sources.signals).await, Ok(())),
+            Ok(WaitEnd::Answered(answer)) => return Ok(answer),
+            Ok(WaitEnd::Ended(number)) => (Some(number), Ok(())),
+            Ok(WaitEnd::Closed) => (signal_of_loss(&mut sources.signals).await, Ok(())),
             Err(error) => (signal_of_loss(&mut sources.signals).await, Err(error)),
         };
-        Err(Closed {
-            unanswered: Unanswered::default(),
+        Err(ConsoleEnd {
+            open: OpenRequests::default(),
             ended_by,
             result,
         })
@@ -57,7 +57,7 @@ impl Waiting<'_> {
         mut answer: Pin<&mut F>,
         screen: &mut Screen,
         sources: &mut Sources,
-    ) -> Result<Waited<F::Output>, Error> {
+    ) -> Result<WaitEnd<F::Output>, Error> {
         let began = (self.clock)();
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -68,33 +68,33 @@ impl Waiting<'_> {
             }
             let Sources { messages, signals } = sources;
             let pressed = tokio::select! {
-                answered = &mut answer => return Ok(Waited::Answered(answered)),
+                answered = &mut answer => return Ok(WaitEnd::Answered(answered)),
                 heard = signals.next() => match heard {
-                    Heard::End(number) => return Ok(Waited::Ended(number)),
-                    Heard::Suspend => Pressed::Suspend { with_group: false },
+                    Heard::End(number) => return Ok(WaitEnd::Ended(number)),
+                    Heard::Suspend => KeyAction::Suspend { with_group: false },
                     Heard::Continue => {
                         is_stopped = false;
                         screen.take_again()?;
-                        Pressed::Other
+                        KeyAction::Other
                     }
                 },
                 message = messages.recv() => match message {
                     Some(Msg::Key(key)) => pressed(key),
-                    Some(Msg::Quit) | None => Pressed::Close,
-                    Some(_) => Pressed::Other,
+                    Some(Msg::Quit) | None => KeyAction::Close,
+                    Some(_) => KeyAction::Other,
                 },
-                _ = ticks.tick() => Pressed::Other,
+                _ = ticks.tick() => KeyAction::Other,
             };
             match pressed {
-                Pressed::Close => return Ok(Waited::Closed),
-                Pressed::Suspend { with_group } if signals::can_be_continued() => {
+                KeyAction::Close => return Ok(WaitEnd::Closed),
+                KeyAction::Suspend { with_group } if signals::can_be_continued() => {
                     screen.leave();
                     is_stopped = signals::stop(with_group).is_ok();
                     if !is_stopped {
                         screen.take_again()?;
                     }
                 }
-                Pressed::Suspend { .. } | Pressed::Other => {}
+                KeyAction::Suspend { .. } | KeyAction::Other => {}
             }
         }
     }
@@ -109,19 +109,19 @@ impl Waiting<'_> {
 }
 
 /// What a key or a signal asks for.
-enum Pressed {
+enum KeyAction {
     Close,
     Suspend { with_group: bool },
     Other,
 }
 
-fn pressed(key: KeyEvent) -> Pressed {
+fn pressed(key: KeyEvent) -> KeyAction {
     let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        _ if !ctrl || key.kind == KeyEventKind::Release => Pressed::Other,
-        KeyCode::Char('c' | 'd') => Pressed::Close,
-        KeyCode::Char('z') => Pressed::Suspend { with_group: true },
-        _ => Pressed::Other,
+        _ if !ctrl || key.kind == KeyEventKind::Release => KeyAction::Other,
+        KeyCode::Char('c' | 'd') => KeyAction::Close,
+        KeyCode::Char('z') => KeyAction::Suspend { with_group: true },
+        _ => KeyAction::Other,
     }
 }
 

@@ -123,7 +123,7 @@ fn end_for_certain(mut heard: EndingSignals, sender: &mpsc::UnboundedSender<i32>
     end_by(number);
 }
 
-/// Ends the program by this signal, so that whoever started it sees what ended it.
+/// Ends the program by this signal, so that its parent process sees what ended it.
 pub(super) fn end_by(number: i32) {
     emulate_default_handler(number).ok();
     // A few signals are not known there.

@@ -1,7 +1,7 @@
 //! The end of a console. What was sent and has no answer yet is waited for, for a short time and in sight.
 
 use super::quit_now;
-use crate::model::{Leaving, Model, Purpose};
+use crate::model::{Departure, Model, Purpose};
 use crate::msg::Command;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -23,7 +23,7 @@ pub(super) fn by_operator(model: &mut Model) -> Vec<Command> {
     if model.leaving.is_some() || !is_awaiting(model) {
         return quit_now(model);
     }
-    model.leaving = Some(Leaving {
+    model.leaving = Some(Departure {
         since: model.now,
         must: false,
     });
@@ -33,7 +33,7 @@ pub(super) fn by_operator(model: &mut Model) -> Vec<Command> {
 /// Begins to end, because a signal or the loss of the terminal asks for it.
 pub(super) fn by_force(model: &mut Model) {
     let since = model.leaving.map_or(model.now, |leaving| leaving.since);
-    model.leaving = Some(Leaving { since, must: true });
+    model.leaving = Some(Departure { since, must: true });
 }
 
 /// Ends once everything is answered, or the time is over.

@@ -2,7 +2,7 @@
 
 use crate::support::{hello, world};
 use crate::terminal::Terminal;
-use holon_testkit::World;
+use holon_testkit::{HostProcess, World};
 use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -14,6 +14,16 @@ const LEAVE: &str = "\u{1b}[?1049l";
 /// Opens a console on a wide terminal, so that a sentence is drawn in one piece.
 fn open(world: &World) -> Terminal {
     Terminal::start_console(world, &[], &[], Some((200, 24)))
+}
+
+/// Opens a console and sends a message from it to the host, which hangs from then on.
+fn send_to_hanging(world: &World, served: &HostProcess) -> Terminal {
+    let mut terminal = open(world);
+    terminal.wait_for("message to main");
+    served.signal(Signal::STOP);
+    terminal.press("precious words\r");
+    terminal.wait_for("sending");
+    terminal
 }
 
 /// Checks the words that stand on the terminal after it was restored.
@@ -35,11 +45,7 @@ fn a_message_that_is_not_acknowledged_is_named_when_the_console_is_closed() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
     for (close, again) in [(CTRL_D, ""), (CTRL_C, CTRL_C), ("/quit\r", CTRL_D)] {
-        let mut terminal = open(&world);
-        terminal.wait_for("message to main");
-        served.signal(Signal::STOP);
-        terminal.press("precious words\r");
-        terminal.wait_for("sending");
+        let mut terminal = send_to_hanging(&world, &served);
         terminal.press(close);
         terminal.wait_for("waiting up to 3 s");
         terminal.press(again);
@@ -55,11 +61,7 @@ fn a_message_that_is_not_acknowledged_is_named_when_the_console_is_closed() {
 fn a_message_that_is_acknowledged_while_the_console_waits_is_not_named() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let mut terminal = open(&world);
-    terminal.wait_for("message to main");
-    served.signal(Signal::STOP);
-    terminal.press("precious words\r");
-    terminal.wait_for("sending");
+    let mut terminal = send_to_hanging(&world, &served);
     terminal.press(CTRL_D);
     terminal.wait_for("waiting up to 3 s");
     served.signal(Signal::CONT);
@@ -73,11 +75,7 @@ fn a_message_that_is_acknowledged_while_the_console_waits_is_not_named() {
 fn a_signal_ends_the_console_after_the_words_about_a_message() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
-    let mut terminal = open(&world);
-    terminal.wait_for("message to main");
-    served.signal(Signal::STOP);
-    terminal.press("precious words\r");
-    terminal.wait_for("sending");
+    let terminal = send_to_hanging(&world, &served);
     terminal.signal(Signal::TERM);
     let (status, seen) = terminal.finish_status();
     served.signal(Signal::CONT);

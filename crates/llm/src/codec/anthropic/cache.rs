@@ -6,7 +6,7 @@
 //! with many calls gets one more at the end of the round before. A breakpoint before which there is less than the API
 //! caches gives way to any other.
 
-use super::{Block, Role, Turn};
+use super::message::{Block, Role, Turn};
 use holon_domain::model::{PromptBlock, Stability};
 use holon_domain::text;
 

@@ -3,7 +3,8 @@
 //! Only counts are logged and recorded, never the content of a result. Results that a turn needs to its end are not
 //! cleared; see [`LASTING_RESULTS`].
 
-use super::{Block, Messages, ResultContent};
+use super::Messages;
+use super::message::{Block, ResultContent};
 use holon_domain::provider::{ContextManagement, ContextReduction};
 use holon_domain::tool::{LASTING_RESULTS, OfferedTool};
 use serde_json::{Map, Value, json};

@@ -14,9 +14,6 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// Prefix of the result of a failed call; the protocol has no member for that.
-const FAILED: &str = "[the call failed]\n";
-
 /// Joins the system blocks to one text; `None` if all are blank.
 pub(crate) fn instructions(frame: &PromptFrame) -> Option<String> {
     let blocks: Vec<&str> = nonblank_blocks(&frame.system_blocks)
@@ -155,11 +152,7 @@ fn unseal(data: &str) -> Option<Value> {
 }
 
 fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Item {
-    let text = if answered.is_error {
-        Cow::Owned(format!("{FAILED}{}", answered.content))
-    } else {
-        Cow::Borrowed(answered.content)
-    };
+    let text = answered.marked_content();
     let output = match answered.image {
         None => Content::Text(text),
         Some(image) => Content::Parts(vec![

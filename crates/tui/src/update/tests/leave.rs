@@ -15,7 +15,7 @@ fn leaving() -> (Model, Vec<Command>) {
 }
 
 fn open_texts(model: &Model) -> Vec<String> {
-    let open = model.unanswered(|_| true).messages.into_iter();
+    let open = model.open_requests(|_| true).messages.into_iter();
     open.map(|message| message.text).collect()
 }
 
@@ -102,5 +102,5 @@ fn a_command_that_changes_something_is_waited_for_too() {
     enter(&mut model, "/quit");
     assert!(!model.has_quit());
     assert!(screen(&model).contains("for a command that was not acknowledged"));
-    assert_eq!(model.unanswered(|_| true).commands, 1);
+    assert_eq!(model.open_requests(|_| true).commands, 1);
 }
