@@ -68,13 +68,22 @@ pub struct DeliveredInput<'a> {
     pub reach: Reach,
 }
 
-/// The agents that a delivery can reach.
+/// The agents that an input can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
-    /// Any agent: the sender proved a capability of it.
+    /// Any agent: it comes from the runtime, or its sender proved a capability of the agent.
     Any,
     /// Agents that everyone may see; any other is unknown.
     Public,
+}
+
+impl Reach {
+    fn has(self, agent: &AgentRecord) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Public => agent.identity.visibility == Visibility::Public,
+        }
+    }
 }
 
 impl Kernel {
@@ -151,13 +160,7 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        let conditions = self.conditions.now();
-        let mut transaction = Transaction::new(agent_id, &conditions, now, entropy);
-        let reply = match transaction.decide(ledger, agent_id, input)? {
-            Ok(reply) => reply,
-            Err(refusal) => return Ok(Err(refusal)),
-        };
-        transaction.finish(ledger, reply, self.sends_per_commit)
+        self.handle_within(Reach::Any, ledger, agent_id, input, now, entropy)
     }
 
     /// Handles an input of a client. Agents that are not public do not exist for clients.
@@ -172,12 +175,31 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        match ledger.agent(agent_id)? {
-            Some((_, agent)) if agent.identity.visibility == Visibility::Public => {
-                self.handle(ledger, agent_id, input, now, entropy)
-            }
-            Some(_) | None => Ok(Err(Refusal::NotFound)),
-        }
+        self.handle_within(Reach::Public, ledger, agent_id, input, now, entropy)
+    }
+
+    fn handle_within(
+        &self,
+        reach: Reach,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+        input: &Input,
+        now: Timestamp,
+        entropy: &mut dyn Entropy,
+    ) -> HandleResult {
+        let Some((no, agent)) = ledger
+            .agent(agent_id)?
+            .filter(|(_, agent)| reach.has(agent))
+        else {
+            return Ok(Err(Refusal::NotFound));
+        };
+        let conditions = self.conditions.now();
+        let mut transaction = Transaction::new(agent_id, &conditions, now, entropy);
+        let reply = match transaction.decide_about(ledger, no, agent, input)? {
+            Ok(reply) => reply,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        transaction.finish(ledger, reply, self.sends_per_commit)
     }
 
     /// Handles an input of a client whose request has a key. The reply is kept with the decision, in the same commit. A
@@ -243,10 +265,7 @@ impl Kernel {
                 return Ok(reply.map(|reply| HandledInput { reply, work }));
             }
         }
-        let handled = match reach {
-            Reach::Any => self.handle(ledger, agent_id, input, now, entropy)?,
-            Reach::Public => self.handle_for_client(ledger, agent_id, input, now, entropy)?,
-        };
+        let handled = self.handle_within(reach, ledger, agent_id, input, now, entropy)?;
         if let Ok(done) = &handled {
             let reply = serde_json::to_string(&done.reply);
             let reply = reply.map_err(|error| Error::Encode {

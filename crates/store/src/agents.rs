@@ -4,6 +4,7 @@
 //! as the rows they count. Other code uses them for nothing but these counts.
 
 use crate::error::Error;
+use crate::known_agents::KnownAgents;
 use crate::row::{AgentNo, all, first, json, limit, run};
 use crate::{attempts, effects};
 use holon_domain::AgentId;
@@ -113,12 +114,32 @@ pub(crate) fn read_unless_aside(
     id: &AgentId,
 ) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
     first(conn, BY_ID, [id.as_str()], |row| {
-        if let Some(reason) = row.get(ASIDE)? {
-            let agent_id = id.clone();
-            return Err(Error::Aside { agent_id, reason });
-        }
+        refuse_aside(row, id)?;
         Ok((AgentNo(row.get(0)?), read(row)?))
     })
+}
+
+/// Reads an agent like [`read_unless_aside`], without parsing a row that is known.
+pub(crate) fn read_known(
+    conn: &Connection,
+    known: &mut KnownAgents,
+    id: &AgentId,
+) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+    first(conn, BY_ID, [id.as_str()], |row| {
+        refuse_aside(row, id)?;
+        let no = AgentNo(row.get(0)?);
+        Ok((no, read_by(row, |columns| known.read(no, columns))?))
+    })
+}
+
+fn refuse_aside(row: &Row<'_>, id: &AgentId) -> Result<(), Error> {
+    match row.get(ASIDE)? {
+        Some(reason) => Err(Error::Aside {
+            agent_id: id.clone(),
+            reason,
+        }),
+        None => Ok(()),
+    }
 }
 
 /// Returns the number of a named agent.
@@ -128,6 +149,13 @@ pub(crate) fn number_of(conn: &Connection, id: &AgentId) -> Result<Option<AgentN
 
 /// Reads a record from a row with the agent's name in the second column and the record's columns after it.
 fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
+    read_by(row, AgentRecord::from_row)
+}
+
+fn read_by(
+    row: &Row<'_>,
+    parse: impl FnOnce(AgentRow<'_>) -> Result<AgentRecord, serde_json::Error>,
+) -> Result<AgentRecord, Error> {
     let unreadable = |reason: String| Error::Row {
         table: "agents",
         key: row.get(1).unwrap_or_default(),
@@ -145,10 +173,9 @@ fn read(row: &Row<'_>) -> Result<AgentRecord, Error> {
         settings: text(3)?,
         counters: counters(row)?,
     };
-    let mut record =
-        AgentRecord::from_row(columns).map_err(|error| unreadable(error.to_string()))?;
-    let name: String = row.get(1)?;
-    if record.identity.agent_id.as_str() != name {
+    let mut record = parse(columns).map_err(|error| unreadable(error.to_string()))?;
+    let is_named = text(1)? == Some(record.identity.agent_id.as_str());
+    if !is_named {
         let other = &record.identity.agent_id;
         return Err(unreadable(format!(
             "its settings name another agent, {other}"
@@ -302,14 +329,16 @@ pub(crate) fn write_settings(
     Ok(())
 }
 
-/// Rewrites an agent's row after a decision. `before` is the tally as it was read, `after` the new one.
+/// Rewrites an agent's row after a decision, and returns the text of its state. `before` is the tally as it was read,
+/// `after` the new one.
 pub(crate) fn update(
     conn: &Connection,
     no: AgentNo,
     record: &AgentRecord,
     before: &Tally,
     after: &Tally,
-) -> Result<(), Error> {
+) -> Result<String, Error> {
+    let state = serde_json::to_string(record)?;
     let counters = &record.counters;
     let values = params![
         no.0,
@@ -322,7 +351,7 @@ pub(crate) fn update(
         counters.briefs,
         counters.effects,
         counters.turns,
-        serde_json::to_string(record)?
+        state
     ];
     run(conn, UPDATE, values)?;
     let attention = needs_attention(record, after.pending);
@@ -330,7 +359,7 @@ pub(crate) fn update(
     if attention != before.attention || chunks != before.event_chunks {
         run(conn, UPDATE_INDEXED, params![no.0, attention, chunks])?;
     }
-    Ok(())
+    Ok(state)
 }
 
 /// Returns a page of the agents that boot must recover, by name: with open or queued work, in a transition, or with

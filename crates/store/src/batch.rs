@@ -1,4 +1,4 @@
-//! Runs a batch: one transaction, a savepoint per member, one commit, then the answers.
+//! Runs a batch: one transaction, in which each member can be undone alone, one commit, then the answers.
 //!
 //! Invariant: no caller is told "written" before the commit holds, and none is told "not written" while it might hold.
 //! The hooks and notices of a member leave exactly once, with the commit that holds it.
@@ -39,11 +39,44 @@ struct MemberRun<'m> {
     outcome: Result<Aftermath, WriteError>,
 }
 
+/// The way in which the writes of a failed member are undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Undo {
+    /// The transaction is begun again, because it holds nothing else. Most batches have one member, for which SQLite
+    /// then needs no copies of pages.
+    Transaction,
+    /// The member has a savepoint.
+    Savepoint,
+}
+
+impl Undo {
+    const fn begin(self) -> &'static [&'static str] {
+        match self {
+            Self::Transaction => &[],
+            Self::Savepoint => &["SAVEPOINT member"],
+        }
+    }
+
+    const fn keep(self) -> &'static [&'static str] {
+        match self {
+            Self::Transaction => &[],
+            Self::Savepoint => &["RELEASE member"],
+        }
+    }
+
+    const fn roll_back(self) -> &'static [&'static str] {
+        match self {
+            Self::Transaction => &["ROLLBACK", "BEGIN IMMEDIATE"],
+            Self::Savepoint => &["ROLLBACK TO member", "RELEASE member"],
+        }
+    }
+}
+
 /// The effect of one run of a member on the transaction.
 enum Attempt {
-    /// The savepoint is released.
+    /// Its writes are part of the transaction.
     Kept(Aftermath),
-    /// The savepoint is rolled back; other members are not affected.
+    /// Its writes are undone; other members are not affected.
     Undone(WriteError),
     /// The whole transaction is gone, including the work of the other members.
     Gone(WriteError),
@@ -74,7 +107,13 @@ impl Db {
         }
         let mut batch: Vec<MemberRun<'m>> = Vec::new();
         while let Some(mut member) = next() {
-            let outcome = match self.attempt(member.as_mut()) {
+            let is_first = batch.iter().all(|ran| ran.outcome.is_err());
+            let undo = if is_first {
+                Undo::Transaction
+            } else {
+                Undo::Savepoint
+            };
+            let outcome = match self.attempt(member.as_mut(), undo) {
                 Attempt::Kept(after) => Ok(after),
                 Attempt::Undone(verdict) => Err(verdict),
                 Attempt::Gone(verdict) => {
@@ -189,7 +228,7 @@ impl Db {
 
     fn attempt_alone(&mut self, member: &mut dyn Member) -> Result<Aftermath, WriteError> {
         self.begin().map_err(WriteError::of)?;
-        match self.attempt(member) {
+        match self.attempt(member, Undo::Transaction) {
             Attempt::Kept(after) => Ok(after),
             Attempt::Undone(verdict) => {
                 self.roll_back();
@@ -211,16 +250,16 @@ impl Db {
             .inspect_err(|error| self.suspect = !error.is_full())
     }
 
-    /// Runs a member inside its savepoint.
-    fn attempt(&self, member: &mut dyn Member) -> Attempt {
-        if let Err(error) = self.run_control("SAVEPOINT member") {
+    /// Runs a member. If it fails, its writes are undone and the transaction goes on.
+    fn attempt(&self, member: &mut dyn Member, undo: Undo) -> Attempt {
+        if let Err(error) = self.run_all(undo.begin()) {
             return Attempt::Gone(WriteError::of(error));
         }
         let changes = self.conn.total_changes();
-        let mut tx = Tx::new(&self.conn);
+        let mut tx = Tx::new(&self.conn, &self.known);
         let outcome = catch_unwind(AssertUnwindSafe(|| member.run(&mut tx)));
         let verdict = match outcome {
-            Ok(Ok(())) => match self.run_control("RELEASE member") {
+            Ok(Ok(())) => match self.run_all(undo.keep()) {
                 Ok(()) => {
                     let changed = self.conn.total_changes() != changes;
                     return Attempt::Kept(Aftermath {
@@ -236,14 +275,16 @@ impl Db {
             },
         };
         // A full disk or an I/O error can end the whole transaction; only the autocommit flag shows it.
-        let undone = !self.conn.is_autocommit()
-            && self.run_control("ROLLBACK TO member").is_ok()
-            && self.run_control("RELEASE member").is_ok();
-        if undone {
+        if !self.conn.is_autocommit() && self.run_all(undo.roll_back()).is_ok() {
             Attempt::Undone(verdict)
         } else {
             Attempt::Gone(verdict)
         }
+    }
+
+    fn run_all(&self, statements: &[&str]) -> Result<(), Error> {
+        let mut statements = statements.iter();
+        statements.try_for_each(|sql| self.run_control(sql))
     }
 
     fn run_control(&self, sql: &str) -> Result<(), Error> {

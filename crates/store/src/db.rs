@@ -10,6 +10,7 @@ use crate::exit::{self, LastExit, Occupant};
 use crate::feed::{Feed, FeedSource};
 use crate::held_files::{FileId, HeldFiles, StoreLost};
 use crate::home::Home;
+use crate::known_agents::KnownAgents;
 use crate::member::{Member, Single};
 use crate::note::{NoteFile, PreviousNote, Progress};
 use crate::open;
@@ -21,6 +22,7 @@ use crate::tx::Tx;
 use holon_domain::AgentId;
 use holon_domain::feed::FeedNotice;
 use rusqlite::Connection;
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -54,6 +56,7 @@ pub struct Db {
     pub(crate) held: HeldFiles,
     /// Set for good once the store is lost.
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
+    pub(crate) known: RefCell<KnownAgents>,
     note: Option<NoteFile>,
     findings: Vec<String>,
     epoch: String,
@@ -163,6 +166,7 @@ impl Db {
             full: watch::Sender::new(false),
             held: HeldFiles::default(),
             lost: watch::Sender::new(None),
+            known: RefCell::default(),
             note: None,
             findings: Vec::new(),
             epoch,

@@ -14,11 +14,13 @@ use holon_domain::packed::{self, StoredEvent};
 use rusqlite::{Connection, Row, params};
 use std::ops::RangeInclusive;
 
-/// Writes nothing if a row already holds one of the new numbers. The counter beside the agent may be too low, and the
-/// index does not detect it, because it knows only the last event of each row.
-const INSERT: &str = "INSERT INTO events (row_no, agent_no, last_seq, at, data) \
-     SELECT 1 + max(coalesce((SELECT max(row_no) FROM events), 0), coalesce((SELECT max(row_no) FROM removals), 0)), \
-     ?1, ?2, ?3, ?4 WHERE NOT EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?5)";
+/// Finds the number of the next row, and whether a row already holds one of the new events. The counter beside the agent
+/// may be too low, and the index does not detect it, because it knows only the last event of each row.
+pub(crate) const NEXT: &str = "SELECT 1 + max(coalesce((SELECT max(row_no) FROM events), 0), \
+     coalesce((SELECT max(row_no) FROM removals), 0)), \
+     EXISTS (SELECT 1 FROM events WHERE agent_no = ?1 AND last_seq >= ?2)";
+const INSERT: &str =
+    "INSERT INTO events (row_no, agent_no, last_seq, at, data) VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const ASCENDING: &str = "SELECT last_seq, at, data FROM events \
      WHERE agent_no = ?1 AND last_seq >= ?2 ORDER BY last_seq LIMIT ?3";
 pub(crate) const DESCENDING: &str = "SELECT last_seq, at, data FROM events \
@@ -97,14 +99,21 @@ fn insert(
     at: Timestamp,
     data: &str,
 ) -> Result<(), Error> {
-    let (first, last) = (seqs.start(), seqs.end());
-    let values = params![no.0, last, at.as_millis(), data, first];
-    if run(conn, INSERT, values)? == 1 {
-        return Ok(());
-    }
-    Err(Error::contradiction(format!(
-        "event {first} is recorded already: the agent counts too few"
-    )))
+    let (start, last) = (seqs.start(), seqs.end());
+    let next = first(conn, NEXT, params![no.0, start], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get(1)?))
+    })?;
+    let Some((row_no, false)) = next else {
+        return Err(Error::contradiction(format!(
+            "event {start} is recorded already: the agent counts too few"
+        )));
+    };
+    run(
+        conn,
+        INSERT,
+        params![row_no, no.0, last, at.as_millis(), data],
+    )?;
+    Ok(())
 }
 
 /// The newest event number of an agent and the size of all its events.

@@ -178,7 +178,7 @@ pub trait Ledger {
 
 impl Ledger for Tx<'_> {
     fn agent(&mut self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
-        agents::read_unless_aside(self.conn(), id)
+        self.decided_agent(id)
     }
 
     fn load(&mut self, no: AgentNo, needs: &Needs) -> Result<LoadedRows, Error> {
@@ -258,7 +258,7 @@ impl Ledger for Tx<'_> {
     ) -> Result<(), Error> {
         let conn = self.conn();
         crate::row::run(conn, "SAVEPOINT nested", [])?;
-        let mut inner = Tx::new(conn);
+        let mut inner = self.nested_part();
         let outcome = catch_unwind(AssertUnwindSafe(|| part(&mut inner)));
         let failed = match outcome {
             Ok(Ok(())) => {

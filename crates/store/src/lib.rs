@@ -37,6 +37,7 @@ mod interjections;
 mod item_trace;
 mod joining;
 mod kept_replies;
+mod known_agents;
 mod ledger;
 mod log;
 mod mark;

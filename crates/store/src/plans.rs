@@ -91,6 +91,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (events::ASCENDING, None),
     (events::DESCENDING, None),
     (events::ROW_OF, None),
+    (events::NEXT, None),
     (host_events::ASCENDING, None),
     (host_events::DESCENDING, None),
     (host_events::REMOVALS, None),

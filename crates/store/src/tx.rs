@@ -6,6 +6,7 @@
 use crate::agents::{self, Tally};
 use crate::delete::Removal;
 use crate::error::Error;
+use crate::known_agents::KnownAgents;
 use crate::mark::Mark;
 use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
@@ -24,6 +25,7 @@ use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::storage::{HistoryPosition, HistoryRule, HistoryStep};
 use holon_domain::{AgentId, Timestamp, limits};
 use rusqlite::Connection;
+use std::cell::RefCell;
 
 /// A function that runs once the commit holds, before its callers are answered.
 pub type Hook = Box<dyn FnOnce() + Send>;
@@ -42,6 +44,7 @@ pub(crate) struct Aftermath {
 /// One write inside its savepoint.
 pub struct Tx<'a> {
     conn: &'a Connection,
+    known: &'a RefCell<KnownAgents>,
     after: Aftermath,
 }
 
@@ -54,11 +57,17 @@ impl std::fmt::Debug for Tx<'_> {
 }
 
 impl<'a> Tx<'a> {
-    pub(crate) fn new(conn: &'a Connection) -> Self {
+    pub(crate) fn new(conn: &'a Connection, known: &'a RefCell<KnownAgents>) -> Self {
         Self {
             conn,
+            known,
             after: Aftermath::default(),
         }
+    }
+
+    /// Returns the write of a part in a savepoint of its own.
+    pub(crate) fn nested_part(&self) -> Self {
+        Self::new(self.conn, self.known)
     }
 
     pub(crate) fn into_aftermath(self) -> Aftermath {
@@ -93,6 +102,14 @@ impl<'a> Tx<'a> {
         agents::by_id(self.conn, id)
     }
 
+    /// Reads an agent that a decision is made about.
+    pub(crate) fn decided_agent(
+        &mut self,
+        id: &AgentId,
+    ) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        agents::read_known(self.conn, &mut self.known.borrow_mut(), id)
+    }
+
     /// Writes a new agent. Its first events follow by [`Tx::apply`].
     ///
     /// # Errors
@@ -120,9 +137,10 @@ impl<'a> Tx<'a> {
         }
         let mut after = before;
         let mut events = events::EventBatch::default();
-        let mut changes_memory = false;
+        let (mut changes_memory, mut changes_settings) = (false, false);
         for fact in &decision.facts {
             let mut written = self.write(no, fact, &mut after, &mut events);
+            changes_settings |= matches!(fact, Fact::SettingsWritten(_));
             if let Some(source) = MemorySource::of(fact) {
                 changes_memory = true;
                 written = written.and_then(|()| memory_outbox::add(self.conn, no, &source));
@@ -139,7 +157,12 @@ impl<'a> Tx<'a> {
                 "the agent counts {counted} events, but {newest} are stored"
             )));
         }
-        agents::update(self.conn, no, &decision.agent, &before, &after)?;
+        let state = agents::update(self.conn, no, &decision.agent, &before, &after)?;
+        let mut known = self.known.borrow_mut();
+        match changes_settings {
+            true => known.forget(no),
+            false => known.note(no, state, &decision.agent),
+        }
         if after.newest_event != before.newest_event {
             let identity = &decision.agent.identity;
             self.after.news.push(FeedNotice {

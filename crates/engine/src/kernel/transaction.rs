@@ -70,11 +70,23 @@ impl<'a> Transaction<'a> {
         agent_id: &AgentId,
         input: &Input,
     ) -> Result<Result<Reply, Refusal>, Error> {
-        let Some((no, agent)) = ledger.agent(agent_id)? else {
-            return Ok(Err(Refusal::NotFound));
-        };
+        match ledger.agent(agent_id)? {
+            Some((no, agent)) => self.decide_about(ledger, no, agent, input),
+            None => Ok(Err(Refusal::NotFound)),
+        }
+    }
+
+    /// Makes the decisions about an agent that was read in this transaction.
+    pub(super) fn decide_about(
+        &mut self,
+        ledger: &mut dyn Ledger,
+        no: AgentNo,
+        agent: AgentRecord,
+        input: &Input,
+    ) -> Result<Result<Reply, Refusal>, Error> {
+        let agent_id = agent.identity.agent_id.clone();
         self.work.touched.insert(agent_id.clone());
-        let first = match self.step(ledger, no, &agent, input)? {
+        let first = match self.step(ledger, no, agent, input)? {
             Ok(first) => first,
             Err(rejection) => return Ok(Err(Refusal::Rejected(rejection))),
         };
@@ -84,7 +96,7 @@ impl<'a> Transaction<'a> {
             ledger.apply(no, &first.decision)?;
             self.work.add(&first.decision);
         }
-        self.send(agent_id, first.sends);
+        self.send(&agent_id, first.sends);
         self.decide_until_rest(ledger, no, first.decision)?;
         Ok(Ok(reply))
     }
@@ -101,7 +113,7 @@ impl<'a> Transaction<'a> {
                 return Ok(());
             }
             let agent_id = last.agent.identity.agent_id.clone();
-            let Ok(next) = self.step(ledger, no, &last.agent, &Input::Continue)? else {
+            let Ok(next) = self.step(ledger, no, last.agent, &Input::Continue)? else {
                 return Ok(());
             };
             ledger.apply(no, &next.decision)?;
@@ -122,20 +134,26 @@ impl<'a> Transaction<'a> {
         &mut self,
         ledger: &mut dyn Ledger,
         no: AgentNo,
-        agent: &AgentRecord,
+        mut agent: AgentRecord,
         input: &Input,
     ) -> Result<Result<Step, Rejection>, Error> {
-        let mut wanted = needs(input, agent);
+        let agent_id = agent.identity.agent_id.clone();
+        let mut wanted = needs(input, &agent);
         for _ in 0..LOADS_PER_DECISION {
             let view = AgentView {
-                loaded: load(ledger, no, agent, &wanted)?,
-                agent: agent.clone(),
+                loaded: load(ledger, no, &agent, &wanted)?,
+                agent,
             };
             match step(view, input, self.conditions, self.now, self.entropy) {
                 Ok(step) => return Ok(Ok(step)),
                 Err(StepError::Rejected(rejection)) => return Ok(Err(rejection)),
                 Err(StepError::NeedsMore(more)) => wanted.extend(*more),
             }
+            // Nothing of the decision was written, so the stored agent is the one it began with.
+            agent = match ledger.agent(&agent_id)? {
+                Some((_, agent)) => agent,
+                None => break,
+            };
         }
         Err(Error::Contradiction {
             what: format!("a decision asked for rows again and again: {wanted:?}"),
