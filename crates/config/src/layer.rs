@@ -43,9 +43,8 @@ impl Layers<'_> {
 
     /// The same for one key of a family.
     pub(crate) fn find_at(&self, key: &Key, path: &KeyPath) -> Result<Option<Found>, Error> {
-        let written = path.to_string();
         for variable in VARIABLES {
-            if variable.key == Some(written.as_str())
+            if variable.key.is_some_and(|key| path.is_named(key))
                 && let Some(found) = self.variable(variable.name, key)?
             {
                 return Ok(Some(found));

@@ -32,6 +32,11 @@ impl KeyPath {
         Self(segments)
     }
 
+    /// Returns true if this is the path of a dotted name without quotes.
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        name.split('.').eq(self.0.iter().map(String::as_str))
+    }
+
     /// Its segments, without quotes.
     #[must_use]
     pub fn segments(&self) -> &[String] {
@@ -70,6 +75,20 @@ mod tests {
             assert_eq!(path.to_string(), text);
             assert_eq!(KeyPath::parse(&path.to_string()), Ok(path));
         }
+    }
+
+    #[test]
+    fn a_path_is_named_by_its_segments() {
+        let path = KeyPath::of(&["model", "default"]);
+        for (name, expected) in [
+            ("model.default", true),
+            ("model", false),
+            ("model.default.x", false),
+            ("model.defaults", false),
+        ] {
+            assert_eq!(path.is_named(name), expected, "{name}");
+        }
+        assert!(!KeyPath::of(&["model.default"]).is_named("model.default"));
     }
 
     #[test]
