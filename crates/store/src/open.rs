@@ -197,8 +197,11 @@ fn create(path: &Path) -> Result<(), Error> {
     holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn, WRITER_CACHE_KIB)?;
-    // The draft is synced once as a whole. A crash before that leaves a draft, which the next start removes.
-    conn.execute_batch("PRAGMA synchronous = OFF")?;
+    // The draft is synced once as a whole and used by nobody else, so it needs no journal and no locks. A failure or a
+    // crash before that leaves a draft, which the next start removes.
+    conn.execute_batch(
+        "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE",
+    )?;
     create_schema(&conn, &random_epoch()?)?;
     // Shown to people only, so the database's own clock is good enough.
     conn.execute(

@@ -202,7 +202,9 @@ fn plan(db: &Db, sql: &str) -> Vec<String> {
 fn no_hot_statement_scans_or_sorts() {
     let db = Db::in_memory().expect("opens");
     for (sql, index) in HOT {
-        let plan = plan(&db, sql);
+        let mut plan = plan(&db, sql);
+        // The row of a SELECT that reads from no table.
+        plan.retain(|line| line != "SCAN CONSTANT ROW");
         let bad = plan
             .iter()
             .any(|line| line.contains("SCAN") || line.contains("TEMP B-TREE"));
