@@ -20,7 +20,7 @@ use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::log::{Intents, LogEntry};
 use holon_domain::request_key::{KeptReply, RequestKey};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
-use holon_store::{Error, Ledger};
+use holon_store::{AgentNo, Error, Ledger};
 use std::sync::Arc;
 
 /// Handles inputs. Holds only conditions of the host that no row contains.
@@ -78,11 +78,17 @@ pub enum Reach {
 }
 
 impl Reach {
-    fn has(self, agent: &AgentRecord) -> bool {
-        match self {
+    /// Reads an agent that can be reached.
+    fn find(
+        self,
+        ledger: &mut dyn Ledger,
+        agent_id: &AgentId,
+    ) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
+        let found = ledger.agent(agent_id)?;
+        Ok(found.filter(|(_, agent)| match self {
             Self::Any => true,
             Self::Public => agent.identity.visibility == Visibility::Public,
-        }
+        }))
     }
 }
 
@@ -160,7 +166,8 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        self.handle_within(Reach::Any, ledger, agent_id, input, now, entropy)
+        let found = Reach::Any.find(ledger, agent_id)?;
+        self.handle_found(ledger, found, input, now, entropy)
     }
 
     /// Handles an input of a client. Agents that are not public do not exist for clients.
@@ -175,26 +182,24 @@ impl Kernel {
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        self.handle_within(Reach::Public, ledger, agent_id, input, now, entropy)
+        let found = Reach::Public.find(ledger, agent_id)?;
+        self.handle_found(ledger, found, input, now, entropy)
     }
 
-    fn handle_within(
+    fn handle_found(
         &self,
-        reach: Reach,
         ledger: &mut dyn Ledger,
-        agent_id: &AgentId,
+        found: Option<(AgentNo, AgentRecord)>,
         input: &Input,
         now: Timestamp,
         entropy: &mut dyn Entropy,
     ) -> HandleResult {
-        let Some((no, agent)) = ledger
-            .agent(agent_id)?
-            .filter(|(_, agent)| reach.has(agent))
-        else {
+        let Some((no, agent)) = found else {
             return Ok(Err(Refusal::NotFound));
         };
         let conditions = self.conditions.now();
-        let mut transaction = Transaction::new(agent_id, &conditions, now, entropy);
+        let agent_id = agent.identity.agent_id.clone();
+        let mut transaction = Transaction::new(&agent_id, &conditions, now, entropy);
         let reply = match transaction.decide_about(ledger, no, agent, input)? {
             Ok(reply) => reply,
             Err(refusal) => return Ok(Err(refusal)),
@@ -265,7 +270,8 @@ impl Kernel {
                 return Ok(reply.map(|reply| HandledInput { reply, work }));
             }
         }
-        let handled = self.handle_within(reach, ledger, agent_id, input, now, entropy)?;
+        let found = reach.find(ledger, agent_id)?;
+        let handled = self.handle_found(ledger, found, input, now, entropy)?;
         if let Ok(done) = &handled {
             let reply = serde_json::to_string(&done.reply);
             let reply = reply.map_err(|error| Error::Encode {

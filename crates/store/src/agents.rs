@@ -1,6 +1,6 @@
 //! The agents table: one row per agent with its record and the integers derived from it and from its other rows.
 //!
-//! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same savepoint
+//! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same write
 //! as the rows they count. Other code uses them for nothing but these counts.
 
 use crate::error::Error;

@@ -107,8 +107,8 @@ impl Db {
         }
         let mut batch: Vec<MemberRun<'m>> = Vec::new();
         while let Some(mut member) = next() {
-            let is_first = batch.iter().all(|ran| ran.outcome.is_err());
-            let undo = if is_first {
+            let holds_nothing = batch.iter().all(|ran| ran.outcome.is_err());
+            let undo = if holds_nothing {
                 Undo::Transaction
             } else {
                 Undo::Savepoint
@@ -259,6 +259,11 @@ impl Db {
         let mut tx = Tx::new(&self.conn, &self.known);
         let outcome = catch_unwind(AssertUnwindSafe(|| member.run(&mut tx)));
         let verdict = match outcome {
+            // A member may have passed over the error that ended the transaction.
+            Ok(Ok(())) if self.conn.is_autocommit() => {
+                let error = Error::transaction_gone("a write went on after its end");
+                return Attempt::Gone(WriteError::of(error));
+            }
             Ok(Ok(())) => match self.run_all(undo.keep()) {
                 Ok(()) => {
                     let changed = self.conn.total_changes() != changes;

@@ -134,6 +134,14 @@ impl Error {
         Self::Contradiction { what: what.into() }
     }
 
+    /// Builds the error for a transaction that SQLite ended. There is nothing left to write into.
+    pub(crate) fn transaction_gone(cause: impl std::fmt::Display) -> Self {
+        Self::Sqlite {
+            code: rusqlite::ffi::SQLITE_ABORT,
+            message: format!("the transaction is gone: {cause}"),
+        }
+    }
+
     /// Builds the error for a full disk that a file operation met.
     pub(crate) fn full(message: String) -> Self {
         Self::Sqlite {

@@ -7,7 +7,7 @@ use crate::row::AgentNo;
 use holon_domain::agent::{AgentRecord, AgentRow};
 use std::collections::HashMap;
 
-/// Most agents that are kept. At this number all are dropped and the busy ones come back by themselves.
+/// Most agents that are kept. Beyond it any one is dropped for another; a busy one comes back by itself.
 const KEPT: usize = 512;
 
 /// The records of some agents, each with the text of its row.
@@ -49,8 +49,10 @@ impl KnownAgents {
     }
 
     fn add(&mut self, no: AgentNo, settings: &str) {
-        if self.0.len() >= KEPT {
-            self.0.clear();
+        if self.0.len() >= KEPT
+            && let Some(any) = self.0.keys().next().copied()
+        {
+            self.0.remove(&any);
         }
         let known = KnownAgent {
             settings: settings.to_owned(),

@@ -274,10 +274,7 @@ impl Ledger for Tx<'_> {
         // A full disk or an I/O error can end the whole transaction. Then there is no savepoint to return to.
         if conn.is_autocommit() {
             // There is no transaction any more, so no further write may follow, no matter how the part failed.
-            return Err(Error::Sqlite {
-                code: rusqlite::ffi::SQLITE_ABORT,
-                message: format!("the transaction is gone: {failed}"),
-            });
+            return Err(Error::transaction_gone(failed));
         }
         crate::row::run(conn, "ROLLBACK TO nested", [])?;
         crate::row::run(conn, "RELEASE nested", [])?;

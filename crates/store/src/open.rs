@@ -197,8 +197,8 @@ fn create(path: &Path) -> Result<(), Error> {
     holon_fault::hit("store.draft_made");
     let conn = connect(&draft, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     configure(&conn, WRITER_CACHE_KIB)?;
-    // The draft is synced once as a whole and used by nobody else, so it needs no journal and no locks. A failure or a
-    // crash before that leaves a draft, which the next start removes.
+    // The draft is synced once as a whole and used by nobody else, so it needs no journal and is locked once. A
+    // failure or a crash before that leaves a draft, which the next start removes.
     conn.execute_batch(
         "PRAGMA synchronous = OFF; PRAGMA journal_mode = OFF; PRAGMA locking_mode = EXCLUSIVE",
     )?;

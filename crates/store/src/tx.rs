@@ -1,7 +1,8 @@
-//! `Tx`: the operations of a write inside its savepoint. Loads bounded views, creates agents and applies decisions.
+//! `Tx`: the operations of one write of a batch. Loads bounded views, creates agents and applies decisions.
 //!
-//! Invariant: a rollback of the savepoint undoes everything a `Tx` did. Hooks and notices, which may only be known
-//! after the commit, are collected here and leave with it.
+//! Invariant: undoing the write undoes everything a `Tx` did. Hooks and notices, which may only be known after the
+//! commit, are collected here and leave with it. The records that are kept beside the rows (`known_agents`) are of no
+//! use once their rows have another text.
 
 use crate::agents::{self, Tally};
 use crate::delete::Removal;
@@ -41,7 +42,7 @@ pub(crate) struct Aftermath {
     pub(crate) changed: bool,
 }
 
-/// One write inside its savepoint.
+/// One write of a batch, which can be undone alone.
 pub struct Tx<'a> {
     conn: &'a Connection,
     known: &'a RefCell<KnownAgents>,
@@ -88,7 +89,7 @@ impl<'a> Tx<'a> {
         self.after.mark = self.after.mark.max(mark);
     }
 
-    /// Returns a reader that sees the state inside this savepoint.
+    /// Returns a reader that sees the state inside this write.
     #[must_use]
     pub fn reader(&self) -> Reader<'a> {
         Reader::new(self.conn)

@@ -141,7 +141,7 @@ pub(super) fn code(word: &str) -> Option<&'static str> {
     codes.get(word).map(String::as_str)
 }
 
-/// Hashes short words faster than the standard hasher (FNV-1a). Only the listed words are kept by it, so nobody can
+/// Hashes short words faster than the standard hasher, in the way of FNV-1a. Only the listed words are kept by it, so nobody can
 /// choose words that collide.
 #[derive(Default)]
 struct WordHasher(u64);

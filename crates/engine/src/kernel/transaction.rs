@@ -150,10 +150,11 @@ impl<'a> Transaction<'a> {
                 Err(StepError::NeedsMore(more)) => wanted.extend(*more),
             }
             // Nothing of the decision was written, so the stored agent is the one it began with.
-            agent = match ledger.agent(&agent_id)? {
-                Some((_, agent)) => agent,
-                None => break,
-            };
+            (_, agent) = ledger
+                .agent(&agent_id)?
+                .ok_or_else(|| Error::Contradiction {
+                    what: format!("agent {agent_id} is gone in the middle of its decision"),
+                })?;
         }
         Err(Error::Contradiction {
             what: format!("a decision asked for rows again and again: {wanted:?}"),

@@ -288,21 +288,54 @@ fn a_full_disk_ends_the_transaction_and_members_before_it_are_run_again() {
     assert_eq!(messages(&db, "a"), 2, "and left nothing behind");
 }
 
+/// Ends the transaction behind the writer's back, and then returns the outcome.
+fn rogue(outcome: Result<(), Error>) -> Run<'static> {
+    Box::new(move |tx| {
+        tx.reader().end_transaction_for_test();
+        outcome.clone()
+    })
+}
+
 #[test]
 fn a_member_that_ends_the_transaction_itself_harms_nobody() {
+    let gone = Error::Refused {
+        reason: "gone".to_owned(),
+    };
+    for outcome in [Err(gone), Ok(())] {
+        let (_directory, mut db) = file_db();
+        let told = batch(
+            &mut db,
+            vec![
+                admit("a", "1".into()),
+                rogue(outcome.clone()),
+                admit("a", "2".into()),
+            ],
+        );
+        assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok());
+        assert_eq!(messages(&db, "a"), 2);
+
+        let (_directory, mut db) = file_db();
+        let told = batch(&mut db, vec![rogue(outcome), admit("a", "1".into())]);
+        assert!(told[0].is_err() && told[1].is_ok(), "{told:?}");
+        assert_eq!(messages(&db, "a"), 1);
+    }
+}
+
+#[test]
+fn a_first_member_that_writes_and_fails_leaves_nothing_to_the_next() {
     let (_directory, mut db) = file_db();
-    let rogue: Run<'_> = Box::new(|tx| {
-        tx.reader().end_transaction_for_test();
-        Err(Error::Refused {
-            reason: "gone".to_owned(),
-        })
+    let panics: Run<'_> = Box::new(|tx| {
+        tx.create_agent(&Scribe::new("ghost").record)?;
+        panic!("on purpose")
     });
     let told = batch(
         &mut db,
-        vec![admit("a", "1".into()), rogue, admit("a", "2".into())],
+        vec![refuse(), panics, admit("a", "1".into()), refuse()],
     );
-    assert!(told[0].is_ok() && told[1].is_err() && told[2].is_ok());
-    assert_eq!(messages(&db, "a"), 2);
+    let held: Vec<bool> = told.iter().map(Result::is_ok).collect();
+    assert_eq!(held, [false, false, true, false]);
+    assert_eq!((messages(&db, "a"), db.commits()), (1, 1));
+    assert_eq!(db.reader().agent(&id("ghost")), Ok(None));
 }
 
 #[test]
