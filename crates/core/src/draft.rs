@@ -7,7 +7,7 @@ use crate::assess::{AssessmentInput, NextAction, assess, signal};
 use crate::input::{AgentView, HostConditions, Stamp};
 use crate::occupancy;
 use crate::planted::{Fault, is_planted};
-use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle, StateSignal};
+use holon_domain::agent::{AgentRecord, AgentSettings, AgentStatus, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::budget::{BudgetKey, BudgetMeter};
 use holon_domain::decision::{BriefSeq, Decision, Fact};
@@ -15,7 +15,7 @@ use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{
     AgentStateChanged, ControlApplied, ControlRequestAdmitted, EffectOutcomeDropped, Event,
-    SessionStateChanged,
+    SchedulerPostureDecision, SessionStateChanged,
 };
 use holon_domain::log::LogEntry;
 use holon_domain::memory::WorkingMemoryState;
@@ -225,6 +225,19 @@ impl<'a> Draft<'a> {
         }));
     }
 
+    /// Records the status that the scheduler gives the agent at a boundary, and why.
+    pub(crate) fn record_posture(&mut self, boundary: &str, previous_status: AgentStatus) {
+        let assessment = assess(self.assessment_facts());
+        let posture = assessment.posture;
+        self.event(Event::SchedulerPostureDecision(SchedulerPostureDecision {
+            boundary: boundary.to_owned(),
+            reason: posture.reason,
+            previous_status,
+            next_status: assessment.status,
+            wakes_at: posture.wakes_at,
+        }));
+    }
+
     /// Moves the agent to another lifecycle state and records the command that did it, with the tasks that it ends.
     pub(crate) fn apply_control(
         &mut self,
@@ -238,10 +251,12 @@ impl<'a> Draft<'a> {
         let releases = matches!(next, Lifecycle::Stopped | Lifecycle::Deleting);
         let held = self.agent.occupancy.as_ref().filter(|_| releases);
         let workspace_occupancy_id = held.map(|held| held.execution_root_id.clone());
-        let evidence = match self.queue.pending {
-            0 => Vec::new(),
-            _ if next == Lifecycle::Deleting => Vec::new(),
-            pending => vec![format!("queued messages that stay: {pending}")],
+        let evidence = match (next, self.queue.pending) {
+            (_, 0) | (Lifecycle::Deleting, _) => Vec::new(),
+            (Lifecycle::Booting, pending) => vec![format!("queued messages: {pending}")],
+            (Lifecycle::Runnable | Lifecycle::Stopped, pending) => {
+                vec![format!("queued messages that stay: {pending}")]
+            }
         };
         let next_status = signal(self.assessment_facts()).status;
         let work = &self.agent.work;
@@ -263,6 +278,9 @@ impl<'a> Draft<'a> {
             cancelled_timers,
             cancelled_waits,
         }));
+        if next_status != self.before.status {
+            self.record_posture(CONTROL_BOUNDARY, self.before.status);
+        }
     }
 
     pub(crate) fn event(&mut self, event: Event) {

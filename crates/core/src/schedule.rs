@@ -14,11 +14,13 @@ use holon_domain::closure::{ClosureDecision, WaitingReason};
 use holon_domain::continuation::ContinuationResolution;
 use holon_domain::event::{
     ContinuationResolved, Event, SchedulerChoice, SchedulerDecision, SchedulerDiagnostic,
-    SchedulerPostureDecision,
 };
 use holon_domain::message::{MessageKind, Priority};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::text;
+
+/// Place of the scheduler's decision about an agent that goes to rest.
+const IDLE_BOUNDARY: &str = "run_loop_idle";
 
 /// Decides until a turn is open, the agent rests, or a fresh view is needed. Each pass but the last removes something
 /// that the next cannot find again, so the loop ends.
@@ -90,13 +92,7 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
 /// pause keeps it from running.
 fn record_posture(draft: &mut Draft<'_>, assessment: &Assessment) {
     let posture = &assessment.posture;
-    draft.event(Event::SchedulerPostureDecision(SchedulerPostureDecision {
-        boundary: "run_loop_idle".to_owned(),
-        reason: posture.reason.clone(),
-        previous_status: AgentStatus::AwakeRunning,
-        next_status: assessment.status,
-        wakes_at: posture.wakes_at,
-    }));
+    draft.record_posture(IDLE_BOUNDARY, AgentStatus::AwakeRunning);
     if draft.agent.work.items.runnable > 0 && !draft.agent.is_one_run() {
         draft.event(Event::SchedulerDiagnostic(SchedulerDiagnostic {
             kind: "idle_posture_has_runnable_work".to_owned(),

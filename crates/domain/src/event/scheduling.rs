@@ -127,11 +127,11 @@ pub struct ExternalWaitWithoutRecovery {
     pub source: Option<String>,
 }
 
-/// Status of an agent that goes to rest. See
+/// Status that the scheduler gives an agent: when it goes to rest, and when an operator starts or stops it. See
 /// [`Event::SchedulerPostureDecision`](super::Event::SchedulerPostureDecision).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchedulerPostureDecision {
-    /// Place of the decision: `run_loop_idle`.
+    /// Place of the decision: `run_loop_idle`, or `control` for a request of an operator.
     pub boundary: String,
     /// One sentence for people.
     pub reason: String,

@@ -3,6 +3,7 @@
 use super::{Description, Merge, id_text, words};
 use crate::item::{Reference, Role};
 use crate::visibility::Visibility;
+use holon_domain::agent::AgentStatus;
 use holon_domain::brief::{ActionCode, BriefKind};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::event::{
@@ -122,7 +123,7 @@ fn control(event: &Event) -> Option<Description> {
             .with("planned", e.planned_at)
             .with_some("work item", e.work_item_id.as_ref()),
         Event::SystemTickSuppressed(e) => tick_suppressed(e),
-        Event::SchedulerPostureDecision(e) => Description::detail("Agent rests")
+        Event::SchedulerPostureDecision(e) => Description::detail(posture_title(e.next_status))
             .body(&e.reason)
             .with("status", words(e.next_status))
             .with_some("wakes", e.wakes_at.as_ref()),
@@ -135,6 +136,15 @@ fn control(event: &Event) -> Option<Description> {
             .with("current generation", e.current_generation),
         _ => return None,
     })
+}
+
+const fn posture_title(status: AgentStatus) -> &'static str {
+    match status {
+        AgentStatus::Booting => "Agent starts",
+        AgentStatus::AwakeIdle | AgentStatus::AwakeRunning => "Agent is awake",
+        AgentStatus::Asleep => "Agent rests",
+        AgentStatus::Stopped => "Agent is stopped",
+    }
 }
 
 fn continuation(e: &ContinuationResolved) -> Description {

@@ -108,6 +108,17 @@ async fn a_stop_is_on_record_before_what_it_does_with_the_names_of_the_contract(
         ] {
             assert_eq!(payload[field], value, "{field} in {payload}");
         }
+        let decided = events(&world, "dev", "scheduler_posture_decision", "").await;
+        let decided = decided.last().unwrap();
+        assert!(applied["event_seq"].as_u64() < decided["event_seq"].as_u64());
+        let payload = &decided["payload"];
+        for (field, value) in [
+            ("boundary", "control"),
+            ("previous_status", before),
+            ("next_status", after),
+        ] {
+            assert_eq!(payload[field], value, "{field} in {payload}");
+        }
         assert_eq!(admitted["payload"]["previous_status"], before);
     }
     let again = json!({ "action": "start" }).to_string();

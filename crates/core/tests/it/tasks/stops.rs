@@ -371,6 +371,7 @@ fn a_stop_writes_each_task_once_and_says_once_that_it_is_being_stopped() {
         [
             "control_request_admitted",
             "control_applied",
+            "scheduler_posture_decision",
             "task_status_updated",
             "task_status_updated",
             "agent_state_changed"
