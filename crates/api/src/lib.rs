@@ -74,7 +74,8 @@ pub use state::StateResponse;
 pub use status::StatusResponse;
 pub use storage::{AgentStorage, PruneFailure, PruneRequest, PruneResponse, StorageResponse};
 pub use task::{
-    StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse, TaskStopResponse,
+    ListedTask, StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskOutputResponse,
+    TaskResponse, TaskStopResponse,
 };
 pub use token::{
     CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,

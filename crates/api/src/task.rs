@@ -1,9 +1,9 @@
 //! Requests and responses about the tasks of an agent.
 
 use crate::message::FieldPresence;
-use holon_domain::AgentId;
 use holon_domain::authority::TrustLevel;
-use holon_domain::task::{TaskOutputSnapshot, TaskStatusSnapshot};
+use holon_domain::task::{TaskListEntry, TaskOutputSnapshot, TaskStatusSnapshot};
+use holon_domain::{AgentId, TaskId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -77,6 +77,36 @@ pub struct TaskOutputResponse {
     /// Facts about streams and offsets that were not asked for or do not exist.
     #[serde(flatten)]
     pub notes: Map<String, Value>,
+}
+
+/// A task with its agent, without its output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TaskResponse {
+    /// The same as `task_id`, under the name that it has in a list.
+    pub id: TaskId,
+    pub agent_id: AgentId,
+    #[serde(flatten)]
+    pub task: TaskStatusSnapshot,
+}
+
+impl TaskResponse {
+    /// Adds the agent to a task.
+    #[must_use]
+    pub fn new(agent_id: AgentId, task: TaskStatusSnapshot) -> Self {
+        Self {
+            id: task.task_id.clone(),
+            agent_id,
+            task,
+        }
+    }
+}
+
+/// A task in a list, with its agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListedTask {
+    pub agent_id: AgentId,
+    #[serde(flatten)]
+    pub task: TaskListEntry,
 }
 
 /// Response to input that the task has taken.

@@ -138,13 +138,13 @@ pub fn add_recent(summary: &mut AgentSummary, newest_first: &[EventRecord]) {
         };
         let tool = tools.entry(tool_name).or_insert_with(|| ToolLatency {
             tool_name: tool_name.clone(),
-            calls: 0,
+            total_calls: 0,
             failed: 0,
             total_duration_ms: 0,
             max_duration_ms: 0,
             last_duration_ms: duration_ms,
         });
-        tool.calls += 1;
+        tool.total_calls += 1;
         tool.failed += failed;
         tool.total_duration_ms = tool.total_duration_ms.saturating_add(duration_ms);
         tool.max_duration_ms = tool.max_duration_ms.max(duration_ms);

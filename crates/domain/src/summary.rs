@@ -263,7 +263,7 @@ pub struct AgentStateView {
 pub struct ToolLatency {
     pub tool_name: String,
     /// Number of calls that have ended, well or not.
-    pub calls: u64,
+    pub total_calls: u64,
     /// Calls of these that failed.
     pub failed: u64,
     pub total_duration_ms: u64,

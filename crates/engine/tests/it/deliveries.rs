@@ -81,7 +81,7 @@ async fn a_notification_reaches_every_target_while_the_turn_goes_on() {
     let tools = &summary.agent.tool_latency;
     let tools: Vec<(&str, u64, u64)> = tools
         .iter()
-        .map(|tool| (tool.tool_name.as_str(), tool.calls, tool.failed))
+        .map(|tool| (tool.tool_name.as_str(), tool.total_calls, tool.failed))
         .collect();
     assert_eq!(tools, [("NotifyOperator", 1, 0)]);
 }

@@ -17,16 +17,15 @@ use holon_api::{
     PruneResponse, RebuildMemoryRequest, ReloadResponse, RemoveDeliveryTargetResponse,
     RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
     RunRequest, SetBudgetRequest, SetModelRequest, SetWebhookRequest, ShutdownResponse,
-    SkillChangeResponse, StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskStopResponse,
-    TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest, UseWorkspaceRequest,
-    UseWorkspaceResponse, WakeRequest, WakeResponse, WebhookResponse, WorkspaceResponse,
-    WorktreesRequest,
+    SkillChangeResponse, StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskResponse,
+    TaskStopResponse, TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest,
+    UseWorkspaceRequest, UseWorkspaceResponse, WakeRequest, WakeResponse, WebhookResponse,
+    WorkspaceResponse, WorktreesRequest,
 };
 use holon_domain::agent::IdentityView;
 use holon_domain::archive::ImportReport;
 use holon_domain::memory::MemoryRebuild;
 use holon_domain::run::RunOnceResponse;
-use holon_domain::task::TaskStatusSnapshot;
 use holon_domain::timer::TimerView;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::wait::WaitRecord;
@@ -164,7 +163,7 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/tasks",
         "Starts a command as a task of the agent, without a turn; its end reaches the agent as a message.",
         schema_of::<StartTaskRequest>,
-        Typed(schema_of::<TaskStatusSnapshot>),
+        Typed(schema_of::<TaskResponse>),
     ),
     act(
         "/control/agents/{id}/tasks/{task}/input",

@@ -9,10 +9,10 @@ use super::params::{
 };
 use holon_api::{
     BudgetsResponse, DeletedAgent, DeliveryTargetsResponse, EventsPage, Handshake, Health,
-    HostEventsPage, ModelsResponse, OperatorBindingsResponse, Readiness, Root,
+    HostEventsPage, ListedTask, ModelsResponse, OperatorBindingsResponse, Readiness, Root,
     RuntimeStatusResponse, SkillsResponse, StateResponse, StatusResponse, StorageResponse,
-    TaskOutputResponse, TokensResponse, UsageResponse, WebhookResponse, WorkItemsResponse,
-    WorktreeSummaryResponse,
+    TaskOutputResponse, TaskResponse, TokensResponse, UsageResponse, WebhookResponse,
+    WorkItemsResponse, WorktreeSummaryResponse,
 };
 use holon_domain::brief::BriefRecord;
 use holon_domain::explanation::Explanation;
@@ -23,7 +23,6 @@ use holon_domain::limits::{
 use holon_domain::memory::{EpisodePage, MemoryContent, MemoryPage};
 use holon_domain::prompt_view::PromptView;
 use holon_domain::summary::AgentListEntry;
-use holon_domain::task::{TaskListEntry, TaskStatusSnapshot};
 use holon_domain::timer::TimerView;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::trigger::TriggerRecord;
@@ -233,13 +232,13 @@ pub(super) const READS: &[Operation] = &[
         "/agents/{id}/tasks",
         "Lists the tasks of an agent.",
         &[FILTER, LIMIT],
-        Typed(schema_of::<Vec<TaskListEntry>>),
+        Typed(schema_of::<Vec<ListedTask>>),
     ),
     read(
         "/agents/{id}/tasks/{task}",
         "Returns one task without its output.",
         &[],
-        Typed(schema_of::<TaskStatusSnapshot>),
+        Typed(schema_of::<TaskResponse>),
     ),
     read(
         "/agents/{id}/tasks/{task}/output",

@@ -7,8 +7,8 @@ use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
 use holon_api::{
-    EmptyRequest, ListFilter, StartTaskRequest, TaskInputRequest, TaskInputResponse,
-    TaskOutputResponse, TaskStopResponse,
+    EmptyRequest, ListFilter, ListedTask, StartTaskRequest, TaskInputRequest, TaskInputResponse,
+    TaskOutputResponse, TaskResponse, TaskStopResponse,
 };
 use holon_domain::TaskId;
 use holon_domain::authority::TrustLevel;
@@ -16,7 +16,7 @@ use holon_domain::intent::{DuplicatePolicy, ExecCommand, TaskOutput};
 use holon_domain::limits::{
     LIST_PAGE_MAX, TASK_INPUT_BYTES, TASK_WAIT_MAX_MS, TOOL_OUTPUT_TOKENS_MAX,
 };
-use holon_domain::task::{NewCommandTask, TaskListEntry, TaskStatusSnapshot};
+use holon_domain::task::NewCommandTask;
 use holon_engine::request::TaskInputOrder;
 use holon_engine::{EntryFilter, Error, Rejection};
 use serde::Deserialize;
@@ -37,13 +37,18 @@ pub(crate) async fn list(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(params): Params<TasksParams>,
-) -> Result<Json<Vec<TaskListEntry>>, Refusal> {
+) -> Result<Json<Vec<ListedTask>>, Refusal> {
     let limit = check_limit(params.limit, TASKS, LIST_PAGE_MAX)?;
     let filter = match params.filter {
         None | Some(ListFilter::Active) => EntryFilter::Active,
         Some(ListFilter::All) => EntryFilter::All,
     };
-    Ok(Json(state.reads.tasks(&agent_id, filter, limit).await?))
+    let tasks = state.reads.tasks(&agent_id, filter, limit).await?;
+    let listed = tasks.into_iter().map(|task| ListedTask {
+        agent_id: agent_id.clone(),
+        task,
+    });
+    Ok(Json(listed.collect()))
 }
 
 /// `GET /agents/{id}/tasks/{task}`: returns one task without its output.
@@ -51,9 +56,10 @@ pub(crate) async fn show(
     State(state): State<ReadState>,
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
-) -> Result<Json<TaskStatusSnapshot>, Refusal> {
+) -> Result<Json<TaskResponse>, Refusal> {
     let id = TaskId::from_stored(member);
-    Ok(Json(state.reads.task(&agent_id, &id).await?))
+    let task = state.reads.task(&agent_id, &id).await?;
+    Ok(Json(TaskResponse::new(agent_id, task)))
 }
 
 /// Query of a task's output. Without offsets and `tail_lines` both ends of the output are shown.
@@ -123,7 +129,7 @@ pub(crate) async fn start(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<StartTaskRequest>,
-) -> Result<Json<TaskStatusSnapshot>, Refusal> {
+) -> Result<Json<TaskResponse>, Refusal> {
     let tty = request.tty.unwrap_or(false);
     let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
     let new = NewCommandTask {
@@ -141,7 +147,8 @@ pub(crate) async fn start(
         summary: request.summary,
         trust: request.trust.unwrap_or(TrustLevel::TrustedOperator),
     };
-    Ok(Json(state.control.start_task(&agent_id, new).await?))
+    let task = state.control.start_task(&agent_id, new).await?;
+    Ok(Json(TaskResponse::new(agent_id, task)))
 }
 
 /// `POST /control/agents/{id}/tasks/{task}/input`: writes to a task's input.
