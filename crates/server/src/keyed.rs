@@ -39,6 +39,10 @@ pub(crate) enum Keep {
     Decision,
     /// The response, after the effect.
     Response,
+    /// The response, after the effect, for every agent of the name: a repetition must not make a removed agent again.
+    Creation,
+    /// The response, after the effect, as far as the store allows it: a host whose store fails must still be shut down.
+    ResponseIfPossible,
     /// Both: a repetition finds the decision, and the effect can be performed again without harm.
     Both,
     /// Both, and the engine lets a repetition join the first request. It has to know when a caller leaves, so the request
@@ -103,14 +107,23 @@ impl KeyedRoute {
         }
         let (mut request, digest) = digest_of(&self.control, request).await?;
         let (decision, response, agent) = keys_of(&mut request, &key, digest).await;
+        let agent = agent.filter(|_| self.keep != Keep::Creation);
         let alone = self.served.enter(&response.id).await;
-        if self.keep != Keep::Response {
+        if matches!(self.keep, Keep::Decision | Keep::Both | Keep::Joined) {
             request.extensions_mut().insert(decision);
         }
         if self.keep == Keep::Decision {
             return Ok(next.run(request).await);
         }
-        if let Some(kept) = self.control.kept_response(&response, agent.clone()).await? {
+        let kept = self.control.kept_response(&response, agent.clone()).await;
+        let kept = match (kept, self.keep) {
+            (Err(error), Keep::ResponseIfPossible) => {
+                tracing::warn!(%error, "earlier responses cannot be read");
+                None
+            }
+            (kept, _) => kept?,
+        };
+        if let Some(kept) = kept {
             return Ok(([(CONTENT_TYPE, JSON)], kept).into_response());
         }
         let (joined, tasks) = (self.keep == Keep::Joined, self.tasks.clone());

@@ -291,7 +291,7 @@ mod tests {
         for path in [
             "/control/agents/{id}/export",
             "/control/agents/{id}/external-triggers/{trigger}/reveal",
-            "/control/runtime/shutdown",
+            "/control/agents/{id}/debug-prompt",
         ] {
             assert_eq!(key_of(path), None, "{path}");
         }

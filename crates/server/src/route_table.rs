@@ -140,7 +140,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Response,
+            Keep::Creation,
             "/control/agents/{id}/create",
             post(agent::create),
         ),
@@ -278,7 +278,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::Response,
             "/control/agents/{id}/memory/rebuild",
             post(memory::rebuild),
         ),
@@ -459,13 +459,13 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::ResponseIfPossible,
             "/control/runtime/reload",
             post(runtime::reload),
         ),
         post_route(
             CONTROL,
-            Keep::Nothing,
+            Keep::ResponseIfPossible,
             "/control/runtime/shutdown",
             post(runtime::shutdown),
         ),
@@ -477,17 +477,14 @@ mod tests {
     use super::*;
     use holon_api::is_repeated;
 
-    /// Routes whose repetition has no second effect, or whose answer must not be kept.
-    const KEPT_NOWHERE: [&str; 9] = [
+    /// Routes that change nothing, that know repetitions by other means, or whose answer must not be kept.
+    const KEPT_NOWHERE: [&str; 6] = [
         "/control/agents/{id}/export",
         "/control/agents/{id}/debug-prompt",
-        "/control/agents/{id}/memory/rebuild",
         "/callbacks/enqueue/{token}",
         "/callbacks/wake/{token}",
         "/webhooks/generic/{id}",
         "/control/agents/{id}/external-triggers/{trigger}/reveal",
-        "/control/runtime/reload",
-        "/control/runtime/shutdown",
     ];
 
     #[test]
@@ -501,7 +498,7 @@ mod tests {
     #[test]
     fn clients_repeat_what_is_kept_and_what_changes_nothing() {
         for route in act_routes() {
-            let is_read = ["/reveal", "/debug-prompt", "/memory/rebuild"]
+            let is_read = ["/reveal", "/debug-prompt"]
                 .iter()
                 .any(|end| route.path.ends_with(end));
             let is_public = route.access == Access::Public;
@@ -510,7 +507,9 @@ mod tests {
             if is_public || is_of_tokens {
                 continue;
             }
-            let may_repeat = route.keep != Keep::Nothing || is_read;
+            // A host that shuts down does not answer again.
+            let is_of_host = route.keep == Keep::ResponseIfPossible;
+            let may_repeat = !is_of_host && route.keep != Keep::Nothing || is_read;
             assert_eq!(is_repeated(route.path), may_repeat, "{}", route.path);
         }
     }

@@ -111,12 +111,13 @@ impl ControlHandle {
         self.import_agent(name, file, mode).await
     }
 
-    /// Returns the report that is kept for this request, if it made the agent before and the agent exists.
+    /// Returns the report that is kept for this request, if it made the agent before. It counts also if that agent was
+    /// removed since: a repetition must not make it again.
     async fn kept_report(&self, agent_id: &AgentId) -> Result<Option<ImportReport>, Error> {
         let Some(key) = self.request.clone() else {
             return Ok(None);
         };
-        let kept = self.read_kept(&key, Some(agent_id.clone()), false).await?;
+        let kept = self.read_kept(&key, Some(agent_id.clone()), true).await?;
         let report = kept.map(|kept| serde_json::from_str(&kept));
         report.transpose().map_err(|_| Error::KeyReused)
     }

@@ -165,8 +165,8 @@ async fn a_repeated_request_for_a_token_is_told_that_it_was_made() {
 #[tokio::test]
 async fn a_key_ends_with_the_agent_that_it_was_used_for() {
     let world = World::start().await;
-    let create = || send(&world, "/control/agents/r1/create", "c", "{}");
-    assert_eq!(create().await.status, 200);
+    let create = |key| send(&world, "/control/agents/r1/create", key, "{}");
+    assert_eq!(create("c").await.status, 200);
     let first = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
     assert_eq!(first.status, 200, "{first:?}");
     let deleted = send(&world, "/control/agents/r1/delete", "d", "{}").await;
@@ -175,12 +175,12 @@ async fn a_key_ends_with_the_agent_that_it_was_used_for() {
     let gone = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
     assert_eq!(gone.refusal(), (404, "agent_not_found".into()));
     world.engine.advance(10);
-    assert_eq!(create().await.status, 200);
-    assert_eq!(
-        world.ask("GET", "/agents/r1/status", "").await.status,
-        200,
-        "it was made"
-    );
+    // The late repetition of a creation does not bring the removed agent back.
+    for (key, status) in [("c", 404), ("c2", 200), ("c", 200)] {
+        assert_eq!(create(key).await.status, 200);
+        let found = world.ask("GET", "/agents/r1/status", "").await;
+        assert_eq!(found.status, status, "after key {key}");
+    }
     let again = send(&world, "/control/agents/r1/prompt", "p", HELLO).await;
     assert_eq!(again.status, 200, "{again:?}");
     assert_ne!(again.json()["message_id"], first.json()["message_id"]);
