@@ -225,6 +225,13 @@ pub const STREAM_LAG: usize = 1_024;
 pub const STREAMS: usize = 512;
 /// Largest body of an HTTP request, in bytes. A larger one is refused with 413.
 pub const REQUEST_BODY_BYTES: usize = 4 << 20;
+/// Bytes that the bodies of all requests with a token may hold together while they arrive, beyond
+/// `ROOMLESS_BODY_BYTES` of each. A request without room is refused with 503.
+pub const BODY_ROOM_BYTES: usize = 32 << 20;
+/// The same for requests without a token: deliveries from outside.
+pub const DELIVERY_ROOM_BYTES: usize = 16 << 20;
+/// Bytes of a request body that need no room beside others, so that small requests are served whatever others send.
+pub const ROOMLESS_BODY_BYTES: usize = 16 << 10;
 /// Largest script of the scripted provider, in bytes. A larger one is refused.
 pub const SCRIPT_BYTES: u64 = 4 << 20;
 /// Milliseconds that a graceful shutdown waits for running effects. Then it leaves them to recovery.

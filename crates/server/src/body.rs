@@ -1,12 +1,13 @@
 //! Reads request bodies: JSON only, bounded in size and time, with errors that name line and column.
 
+use crate::body_room::{BodyRoom, TakenRoom};
 use crate::refusal::{Refusal, RequestFault};
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_LENGTH;
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
-use holon_domain::limits::{REQUEST_BODY_BYTES, REQUEST_READ_MS};
+use holon_domain::limits::{DELIVERY_ROOM_BYTES, REQUEST_BODY_BYTES, REQUEST_READ_MS};
 use holon_engine::{Error, Rejection};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -125,17 +126,20 @@ pub(crate) async fn read_within(request: Request, limit: BodyLimit) -> Result<By
     if let Some(bytes) = announced.filter(|bytes| *bytes > DISCARDED_BYTES) {
         return Err(refuse_large_body(bytes, limit));
     }
+    let room = request.extensions().get::<BodyRoom>().cloned();
+    let room = room.unwrap_or_else(|| BodyRoom::of(DELIVERY_ROOM_BYTES));
     tokio::time::timeout(
         Duration::from_millis(REQUEST_READ_MS),
-        collect(request.into_body(), limit),
+        collect(request.into_body(), limit, room.begin()),
     )
     .await
     .unwrap_or_else(|_| Err(refuse_slow_body()))
 }
 
-async fn collect(body: Body, limit: BodyLimit) -> Result<BytesMut, Refusal> {
+/// Collects a body. What cannot be kept is read and discarded, up to a bound.
+async fn collect(body: Body, limit: BodyLimit, room: TakenRoom) -> Result<BytesMut, Refusal> {
     let mut stream = body.into_data_stream();
-    let mut kept = BytesMut::new();
+    let mut kept = Ok((BytesMut::new(), room));
     let mut seen: usize = 0;
     while let Some(chunk) = stream.next().await {
         let chunk = chunk.map_err(|error| {
@@ -145,17 +149,17 @@ async fn collect(body: Body, limit: BodyLimit) -> Result<BytesMut, Refusal> {
         if seen > DISCARDED_BYTES {
             return Err(refuse_large_body(seen, limit));
         }
-        if seen > limit.max {
-            kept = BytesMut::new();
-        } else {
-            kept.extend_from_slice(&chunk);
-        }
+        kept = kept.and_then(|(mut bytes, mut room)| {
+            if seen > limit.max {
+                return Err(None);
+            }
+            room.grow(seen).map_err(Some)?;
+            bytes.extend_from_slice(&chunk);
+            Ok((bytes, room))
+        });
     }
-    if seen > limit.max {
-        Err(refuse_large_body(seen, limit))
-    } else {
-        Ok(kept)
-    }
+    kept.map(|(bytes, _)| bytes)
+        .map_err(|refused| refused.unwrap_or_else(|| refuse_large_body(seen, limit)))
 }
 
 /// Refuses with the code of an oversized message, for the whole request.

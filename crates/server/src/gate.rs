@@ -283,6 +283,15 @@ pub(crate) async fn guard(
         // The connection lost its place and is being closed.
         return std::future::pending().await;
     }
+    if checked.is_ok() {
+        let rooms = &guard.host.bodies;
+        let room = if is_known {
+            &rooms.known
+        } else {
+            &rooms.anonymous
+        };
+        request.extensions_mut().insert(room.clone());
+    }
     match checked {
         Ok(Caller::Named(named)) => {
             let revoked = named.revoked.clone();

@@ -7,6 +7,7 @@
 //! denies by default.
 
 mod body;
+mod body_room;
 mod delivery_limits;
 mod error;
 mod extract;

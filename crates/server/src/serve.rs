@@ -85,6 +85,7 @@ pub async fn serve(
         named_tokens: Arc::clone(&named_tokens),
         served_keys: Arc::default(),
         deliveries: Default::default(),
+        bodies: Default::default(),
         advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: signals.drain.clone(),

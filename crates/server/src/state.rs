@@ -1,5 +1,6 @@
 //! State of the handlers: facts about the host, and the handles they may call.
 
+use crate::body_room::BodyRooms;
 use crate::delivery_limits::DeliveryLimits;
 use crate::keyed::ServedKeys;
 use crate::named_tokens::NamedTokens;
@@ -35,6 +36,7 @@ pub(crate) struct Host {
     pub(crate) named_tokens: Arc<NamedTokens>,
     pub(crate) served_keys: Arc<ServedKeys>,
     pub(crate) deliveries: DeliveryLimits,
+    pub(crate) bodies: BodyRooms,
     pub(crate) advertise_url: Option<String>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,

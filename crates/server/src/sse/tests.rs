@@ -31,6 +31,7 @@ fn host(streams: usize) -> Arc<Host> {
         named_tokens: Arc::default(),
         served_keys: Arc::default(),
         deliveries: Default::default(),
+        bodies: Default::default(),
         advertise_url: None,
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),

@@ -2,7 +2,9 @@
 
 use crate::host::Mood;
 use crate::world::{SECRET, World, read_reply};
-use holon_domain::limits::{CONNECTIONS, REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES, REQUEST_READ_MS};
+use holon_domain::limits::{
+    BODY_ROOM_BYTES, CONNECTIONS, REQUEST_BODY_BYTES, REQUEST_HEAD_BYTES, REQUEST_READ_MS,
+};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
@@ -46,6 +48,35 @@ async fn a_body_of_absurd_size_is_refused_before_it_is_sent() {
         world.over_unix(request).await.refusal(),
         (413, "too_large".into())
     );
+}
+
+#[tokio::test]
+async fn peers_that_stop_in_large_bodies_take_no_more_than_the_room_of_all() {
+    let world = World::start().await;
+    let large = format!("{{\"text\":\"{}\"}}", "x".repeat(900_000));
+    let head = format!(
+        "POST {PROMPT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {REQUEST_BODY_BYTES}\r\n\r\n"
+    );
+    let part = vec![b' '; REQUEST_BODY_BYTES - 1];
+    let mut stalled = Vec::new();
+    for _ in 0..BODY_ROOM_BYTES / REQUEST_BODY_BYTES {
+        let mut stream = UnixStream::connect(&world.socket).await.unwrap();
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(&part).await.unwrap();
+        stalled.push(stream);
+    }
+    // The server may still be reading the last of them.
+    let refused = loop {
+        let reply = world.ask("POST", PROMPT, &large).await;
+        if reply.status != 200 {
+            break reply;
+        }
+    };
+    assert_eq!(refused.refusal(), (503, "overloaded".into()));
+    let small = world.ask("POST", PROMPT, "{\"text\":\"hi\"}").await;
+    assert_eq!(small.status, 200, "{small:?}");
+    drop(stalled);
+    while world.ask("POST", PROMPT, &large).await.status != 200 {}
 }
 
 #[tokio::test]
