@@ -1,5 +1,6 @@
 //! The command line. The doc comments of options and subcommands are their help texts.
 
+mod agent_name;
 mod budget;
 mod config;
 mod daemon;
@@ -18,6 +19,7 @@ mod view;
 mod work;
 mod workspace;
 
+pub(crate) use agent_name::AgentName;
 pub(crate) use budget::{BudgetArgs, BudgetCommand};
 pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
@@ -27,7 +29,7 @@ pub(crate) use daemon::{
     DaemonCommand, HostArgs, InstallArgs, LogsArgs, ManagerArg, ManagerArgs, ServeArgs,
     ServiceCommand,
 };
-pub(crate) use debug::{AgentName, DebugCommand};
+pub(crate) use debug::DebugCommand;
 pub(crate) use delivery::{
     AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand,
 };

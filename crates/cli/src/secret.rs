@@ -36,13 +36,11 @@ pub(crate) fn read(
     };
     let text = text.trim_end_matches(['\r', '\n']);
     if text.trim().is_empty() {
-        return Err(Failure::usage(
-            "the credential is empty; nothing was stored",
-        ));
+        return Err(Failure::usage("the secret is empty; nothing was stored"));
     }
     if text.chars().any(char::is_control) {
         return Err(Failure::usage(
-            "the credential holds line ends or control characters; give exactly one line",
+            "the secret holds line ends or control characters; give exactly one line",
         ));
     }
     Ok(SecretString::from(text))
@@ -59,11 +57,11 @@ fn read_bounded(from: impl Read) -> Result<String, Failure> {
 fn decode(bytes: Vec<u8>) -> Result<String, Failure> {
     if u64::try_from(bytes.len()).is_ok_and(|len| len > SECRET_BYTES) {
         return Err(Failure::usage(format!(
-            "the credential is larger than {SECRET_BYTES} bytes"
+            "the secret is larger than {SECRET_BYTES} bytes"
         )));
     }
     // The error must not repeat the bytes.
-    String::from_utf8(bytes).map_err(|_| Failure::usage("the credential is not UTF-8 text"))
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the secret is not UTF-8 text"))
 }
 
 /// Reads standard input: a line without echo if it is a terminal, otherwise everything. Not more than the bound.
@@ -79,7 +77,7 @@ pub(crate) fn read_stdin(what: &str, output: &Output) -> Result<String, Failure>
 /// Prompts at the terminal itself, so that it works with standard input redirected.
 fn prompt_for(what: &str, instead: &str, output: &Output) -> Result<String, Failure> {
     let no_terminal = || {
-        Failure::usage("there is no terminal to ask for the credential")
+        Failure::usage("there is no terminal to ask for the secret")
             .hint(format!("give it on standard input with {instead}"))
     };
     if !std::io::stderr().is_terminal() {
@@ -141,7 +139,7 @@ fn handle_key(line: &mut Vec<u8>, byte: u8) -> LineState {
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Failure {
-    let message = format!("the credential cannot be read: {error}");
+    let message = format!("the secret cannot be read: {error}");
     Failure::new(Exit::Failed, "credential_unreadable", message)
 }
 

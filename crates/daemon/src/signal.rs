@@ -10,6 +10,8 @@ pub(crate) struct EndSignals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Option<Signal>,
+    /// SIGXFSZ ends nothing: a write beyond the largest file that the system allows fails like one on a full disk.
+    _too_large: Signal,
 }
 
 impl EndSignals {
@@ -22,6 +24,7 @@ impl EndSignals {
             terminate: listen_for(SignalKind::terminate())?,
             interrupt: listen_for(SignalKind::interrupt())?,
             hangup: None,
+            _too_large: listen_for(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
         })
     }
 

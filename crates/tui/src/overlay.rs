@@ -57,7 +57,7 @@ pub(crate) struct Ask {
 
 /// A key that must be pressed once more, and what it is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pressed {
+pub(crate) struct PendingKey {
     pub(crate) key: char,
     pub(crate) subject: Option<String>,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Overlay {
     pub(crate) filter: String,
     pub(crate) ask: Option<Ask>,
     pub(crate) follow: Option<Follow>,
-    pub(crate) pressed: Option<Pressed>,
+    pub(crate) pressed: Option<PendingKey>,
 }
 
 impl Overlay {

@@ -22,7 +22,7 @@ use holon_client::Client;
 use holon_domain::AgentId;
 use holon_domain::time::Timestamp;
 use holon_presentation::DisplayMode;
-use signals::{Heard, Signals};
+use signals::{SignalRequest, Signals};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::time::Duration;
@@ -299,14 +299,14 @@ impl Console {
         Ok(())
     }
 
-    fn hear(&mut self, heard: Heard, screen: &mut Screen) -> Result<(), Error> {
+    fn hear(&mut self, heard: SignalRequest, screen: &mut Screen) -> Result<(), Error> {
         match heard {
-            Heard::End(number) => {
+            SignalRequest::End(number) => {
                 self.ended_by = Some(number);
                 self.take(Msg::Quit);
             }
-            Heard::Suspend => self.stop(screen, false)?,
-            Heard::Continue => {
+            SignalRequest::Suspend => self.stop(screen, false)?,
+            SignalRequest::Continue => {
                 self.is_stopped = false;
                 screen.take_again()?;
                 let (columns, rows) = Screen::size()?;
@@ -325,7 +325,7 @@ impl Console {
         screen.leave();
         self.is_stopped = true;
         if signals::stop(with_group).is_err() {
-            self.hear(Heard::Continue, screen)?;
+            self.hear(SignalRequest::Continue, screen)?;
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 use crate::args::TuiArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{Format, Output};
 use crate::settings;
 use crate::target::Target;
 use holon_config::{Color, Env, Flags};
@@ -21,6 +21,10 @@ pub(super) async fn run(
     args: TuiArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
+    if output.format() == Format::Json {
+        let failure = Failure::usage("the console draws a screen and prints no JSON");
+        return Err(failure.hint("follow an agent in JSON with: holon events --follow --json"));
+    }
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let failure = Failure::usage("the console needs a terminal for input and output");
         return Err(failure.hint("follow an agent without one with: holon tail --follow"));
@@ -107,7 +111,7 @@ fn lost(open: &OpenRequests) -> Option<Failure> {
 /// Most bytes that are shown of a message that the input history has.
 const KEPT_BYTES: usize = 60;
 /// Most bytes that are shown of a message that stands nowhere else.
-const ONLY_BYTES: usize = 4_000;
+const ONLY_BYTES: usize = 12_000;
 
 /// Shows the first words of a message, and more of one that the input history does not have.
 fn name_message(message: &OpenMessage) -> String {

@@ -65,7 +65,11 @@ fn places(status: &DaemonStatus) -> Vec<String> {
         lines.push(format!("advertised as {url}"));
     }
     if is_running {
-        lines.push(format!("socket {}", status.socket_path.display()));
+        let why = match status.socket_path.starts_with(&status.home_dir) {
+            true => "",
+            false => " (the path in the home is too long for the system)",
+        };
+        lines.push(format!("socket {}{why}", status.socket_path.display()));
     }
     if let Some(pid) = status.pid {
         let since = status

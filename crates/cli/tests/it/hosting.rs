@@ -90,6 +90,38 @@ fn a_client_can_ask_the_host_to_go_down() {
 }
 
 #[test]
+fn a_repeated_request_to_go_down_does_not_end_the_next_host() {
+    let world = world();
+    let model = hello(&world);
+    let ask = |addr: &str| {
+        let token = std::fs::read_to_string(world.home().join("run/control.token")).unwrap();
+        let request = format!(
+            "POST /control/runtime/shutdown HTTP/1.1\nHost: localhost\nAuthorization: Bearer {}\nIdempotency-Key: k\nContent-Length: 0\nConnection: close\n\n",
+            token.trim()
+        );
+        let answer = http(addr, &request);
+        assert!(answer.contains("\"shutdown_requested\":true"), "{answer}");
+    };
+    let mut first = world.serve(&["--model", &model]);
+    ask(&first.addr);
+    assert_eq!(first.wait().0, Some(0));
+    let second = world.serve(&["--model", &model]);
+    ask(&second.addr);
+    assert_eq!(world.run(&["run", "hi"]).code, Some(0));
+    assert_eq!(second.terminate().0, Some(0));
+}
+
+#[test]
+fn a_write_beyond_the_largest_file_does_not_end_the_host() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let pid = rustix::process::Pid::from_raw(i32::try_from(served.pid()).unwrap()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::XFSZ).unwrap();
+    assert_eq!(world.run(&["run", "hi"]).code, Some(0));
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_host_announces_itself_to_programs_in_one_line() {
     use std::io::BufRead as _;
     let world = world();

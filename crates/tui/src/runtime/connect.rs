@@ -1,7 +1,7 @@
 //! The time before the console: the host has not said yet which agent is shown. The terminal is taken, the keys that
 //! close the console work, and a silent host is named.
 
-use super::signals::{self, Heard, Signals};
+use super::signals::{self, SignalRequest, Signals};
 use super::terminal::Screen;
 use super::{ConsoleEnd, Error, SIGNAL_WAIT, Sources, TICK};
 use crate::model::OpenRequests;
@@ -70,9 +70,9 @@ impl ConnectScreen<'_> {
             let pressed = tokio::select! {
                 answered = &mut answer => return Ok(WaitEnd::Answered(answered)),
                 heard = signals.next() => match heard {
-                    Heard::End(number) => return Ok(WaitEnd::Ended(number)),
-                    Heard::Suspend => KeyAction::Suspend { with_group: false },
-                    Heard::Continue => {
+                    SignalRequest::End(number) => return Ok(WaitEnd::Ended(number)),
+                    SignalRequest::Suspend => KeyAction::Suspend { with_group: false },
+                    SignalRequest::Continue => {
                         is_stopped = false;
                         screen.take_again()?;
                         KeyAction::Other

@@ -44,7 +44,7 @@ const ENDING: &[Signal] = &[
 
 /// What a signal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum SignalRequest {
     /// The program is to end, by the signal of this number.
     End(i32),
     /// The process alone is to stop.
@@ -57,7 +57,7 @@ pub(super) enum Heard {
 #[derive(Debug)]
 pub(super) struct Signals {
     ending: mpsc::UnboundedReceiver<i32>,
-    streams: Vec<(Heard, Stream)>,
+    streams: Vec<(SignalRequest, Stream)>,
 }
 
 impl Signals {
@@ -69,10 +69,10 @@ impl Signals {
             .name("signals".to_owned())
             .spawn(move || end_for_certain(heard, &sender))?;
         let others = [
-            (Heard::Suspend, Signal::TSTP),
-            (Heard::Continue, Signal::CONT),
+            (SignalRequest::Suspend, Signal::TSTP),
+            (SignalRequest::Continue, Signal::CONT),
         ];
-        let listen = |(heard, number): (Heard, Signal)| {
+        let listen = |(heard, number): (SignalRequest, Signal)| {
             let kind = SignalKind::from_raw(number.as_raw());
             signal(kind).map(|stream| (heard, stream))
         };
@@ -81,10 +81,10 @@ impl Signals {
     }
 
     /// Waits for the next signal. Dropping the future loses none.
-    pub(super) async fn next(&mut self) -> Heard {
+    pub(super) async fn next(&mut self) -> SignalRequest {
         poll_fn(|context| {
             if let Poll::Ready(Some(number)) = self.ending.poll_recv(context) {
-                return Poll::Ready(Heard::End(number));
+                return Poll::Ready(SignalRequest::End(number));
             }
             for (heard, stream) in &mut self.streams {
                 if let Poll::Ready(Some(())) = stream.poll_recv(context) {
@@ -99,7 +99,7 @@ impl Signals {
     /// Waits for a signal that ends the program and returns its number.
     pub(super) async fn end(&mut self) -> i32 {
         loop {
-            if let Heard::End(number) = self.next().await {
+            if let SignalRequest::End(number) = self.next().await {
                 return number;
             }
         }

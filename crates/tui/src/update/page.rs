@@ -5,7 +5,7 @@ use super::{ask, follow, load_page, open_page};
 use crate::draft::Draft;
 use crate::model::{Model, Purpose};
 use crate::msg::{Command, Question};
-use crate::overlay::{Act, Ask, Key, Overlay, Page, Pressed};
+use crate::overlay::{Act, Ask, Key, Overlay, Page, PendingKey};
 use crate::pages::{CHILD, WAIT, follows_default};
 use crate::view::{detail_height, detail_page};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -101,7 +101,7 @@ fn is_at_top(model: &Model) -> bool {
     })
 }
 
-fn press_key(model: &mut Model, pressed: char, before: Option<&Pressed>) -> Vec<Command> {
+fn press_key(model: &mut Model, pressed: char, before: Option<&PendingKey>) -> Vec<Command> {
     let Some(top) = model.overlays.last_mut() else {
         return Vec::new();
     };
@@ -124,7 +124,7 @@ fn press_key(model: &mut Model, pressed: char, before: Option<&Pressed>) -> Vec<
         model.say("nothing is selected");
         return Vec::new();
     }
-    let now = Pressed {
+    let now = PendingKey {
         key: pressed,
         subject,
     };

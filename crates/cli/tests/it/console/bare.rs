@@ -126,6 +126,15 @@ fn a_history_that_is_no_file_does_not_hold_the_console_up() {
 }
 
 #[test]
+fn a_console_in_json_is_refused_with_the_next_step() {
+    let world = world();
+    let terminal = Terminal::start_console(&world, &["--json"], &[], Some((80, 24)));
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.code(), Some(2), "{seen:?}");
+    assert!(seen.contains("holon events --follow --json"), "{seen:?}");
+}
+
+#[test]
 fn a_terminal_that_cannot_be_steered_is_refused_with_the_next_step() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
