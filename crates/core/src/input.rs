@@ -1,142 +1,40 @@
 //! The inputs of a decision: the closed set of events that can happen to an agent, and the bounded view it is decided
 //! on.
 
+mod command;
+mod host;
 mod round;
 
+pub use command::{
+    AfterAbort, LaneCommand, OperatorCommand, SkillCommand, TaskCommand, TriggerCommand,
+    WorkCommand, WorkspaceCommand,
+};
+pub use host::HostConditions;
 pub(crate) use round::{CallIntent, CurrentRound};
 pub use round::{ContextSize, FailedAttempt, RoundAnswer, RoundTiming, blocks};
 
 use crate::ingress::Ingress;
-use holon_domain::agent::{AgentIdentity, AgentKind, AgentRecord, RunTerms};
-use holon_domain::budget::{Budget, BudgetDefaults, BudgetKey, BudgetPeriod, BudgetScope};
+use holon_domain::agent::{AgentIdentity, AgentRecord, RunTerms};
 use holon_domain::consequence::Consequence;
 use holon_domain::delegation::WorktreeEnd;
-use holon_domain::delivery::{DeliveryRoute, DeliveryTarget, SubmitResult};
+use holon_domain::delivery::{DeliveryRoute, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
-use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
-use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
-use holon_domain::model::{ModelChain, ModelChoice, ModelRef};
+use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
 use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::queue::MessageSeq;
 use holon_domain::send::AgentSend;
-use holon_domain::summary::ExecutionProfile;
-use holon_domain::task::{NewCommandTask, StartedCommand, TaskReport, TaskStatusSnapshot};
-use holon_domain::timer::{DueAction, DueId, MissedSlotPolicy, Pause, TimerRecord};
+use holon_domain::task::{StartedCommand, TaskReport, TaskStatusSnapshot};
+use holon_domain::timer::{DueAction, DueId, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
-use holon_domain::trigger::{
-    CallbackDelivery, CallbackReceipt, DeliveryMode, TriggerRecord, WakeHint,
-};
+use holon_domain::trigger::{CallbackDelivery, CallbackReceipt, TriggerRecord, WakeHint};
 use holon_domain::usage::CallEstimate;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
-use holon_domain::workspace::{AttachedWorkspace, ReservedDirs, SelectedWorkspace, WorkspaceEntry};
-use holon_domain::{
-    AgentId, BindingId, MessageId, RunId, TaskId, TimerId, Timestamp, TriggerId, WaitId,
-    WorkItemId, WorkspaceId, limits,
-};
+use holon_domain::workspace::WorkspaceEntry;
+use holon_domain::{AgentId, MessageId, RunId, TaskId, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
-
-/// Facts about the host that no agent row holds.
-#[derive(Debug, Clone)]
-pub struct HostConditions {
-    /// Default chain of models for agents without a choice of their own.
-    pub models: ModelChain,
-    /// Total time for which a suspended turn retries by itself while its provider names no end of the outage.
-    pub provider_patience_ms: u64,
-    /// Start of the host process. No caller waits any more for messages that were admitted before.
-    pub started_at: Timestamp,
-    /// Directories that a workspace of a new agent may neither contain nor be inside of.
-    pub reserved: ReservedDirs,
-    /// Abilities of the backend that runs commands. The execution policy reads them.
-    pub execution: ExecutionProfile,
-    /// Agent for requests without an agent name, by the host's settings. Absent if the stored kind of agents counts.
-    pub default_agent: Option<AgentId>,
-    /// Delivery targets of the host, by name.
-    pub delivery_targets: Arc<[DeliveryTarget]>,
-    /// Address under which external systems reach the host, without a slash at its end. Capability URLs begin with it.
-    pub callback_base: String,
-    /// Budgets of the host.
-    pub budgets: Arc<[Budget]>,
-    pub budget_defaults: BudgetDefaults,
-    /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
-    pub zone: String,
-    /// Most agents that may stand above a new one.
-    pub spawn_depth: u32,
-}
-
-impl HostConditions {
-    /// Returns the kind of an agent under the settings of this host. The stored one is of the settings under which the
-    /// agent was created.
-    #[must_use]
-    pub fn kind_of(&self, agent_id: &AgentId, stored: AgentKind) -> AgentKind {
-        match (&self.default_agent, stored) {
-            (None, _) | (Some(_), AgentKind::Child) => stored,
-            (Some(default), AgentKind::Default | AgentKind::Named) if default == agent_id => {
-                AgentKind::Default
-            }
-            (Some(_), AgentKind::Default | AgentKind::Named) => AgentKind::Named,
-        }
-    }
-
-    /// Returns the budgets that cover the calls of an agent for a work item: those that were set, and those of the settings
-    /// that no other replaces.
-    #[must_use]
-    pub fn budgets_of(
-        &self,
-        agent: &AgentId,
-        root: &AgentId,
-        item: Option<&WorkItemId>,
-    ) -> Vec<Budget> {
-        let set = self.budgets.iter();
-        let mut found: Vec<Budget> = set
-            .filter(|budget| budget.key.scope.covers(agent, root, item))
-            .cloned()
-            .collect();
-        let by_settings = [
-            (
-                BudgetScope::Agent(agent.clone()),
-                self.budget_defaults.agent_day_tokens,
-            ),
-            (BudgetScope::Host, self.budget_defaults.host_day_tokens),
-        ];
-        for (scope, limit) in by_settings {
-            let period = BudgetPeriod::Day;
-            let key = BudgetKey { scope, period };
-            let is_set = found.iter().any(|budget| budget.key == key);
-            if limit.is_some() && !is_set {
-                found.push(Budget {
-                    key,
-                    limit_tokens: limit,
-                    limit_micro_usd: None,
-                    set_at: self.started_at,
-                });
-            }
-        }
-        found
-    }
-
-    /// Builds the facts of a host with these models and defaults for everything else.
-    #[must_use]
-    pub fn new(models: ModelChain) -> Self {
-        Self {
-            models,
-            execution: ExecutionProfile::default(),
-            provider_patience_ms: limits::PROVIDER_PATIENCE_MS,
-            started_at: Timestamp::from_millis(0),
-            reserved: ReservedDirs::none(),
-            default_agent: None,
-            delivery_targets: Arc::new([]),
-            callback_base: "http://127.0.0.1:7878".to_owned(),
-            budgets: Arc::new([]),
-            budget_defaults: BudgetDefaults::default(),
-            zone: "UTC".to_owned(),
-            spawn_depth: limits::SPAWN_DEPTH,
-        }
-    }
-}
 
 /// The view of one agent that a decision is made on: its row, and the rows that were loaded for the input.
 #[derive(Debug, Clone)]
@@ -374,120 +272,6 @@ pub enum Input {
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.
     Continue,
-}
-
-/// A command of an operator about the deliveries of an agent that wait on one route.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum LaneCommand {
-    /// Gives all of them up, because the route is gone.
-    End { reason: String },
-    /// Ends the pause before the next attempt.
-    RetryNow,
-}
-
-/// A command of an operator about the bindings of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OperatorCommand {
-    /// Makes a binding, or replaces the one with the same id.
-    Bind(OperatorTransportBinding),
-    Revoke {
-        binding_id: BindingId,
-    },
-}
-
-/// What the agent does after its run was aborted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterAbort {
-    /// It goes on with its queue, and its tasks run on.
-    GoOn,
-    /// Its tasks are stopped, and it takes no queued message until it is started.
-    Stop,
-}
-
-/// A command of an operator about one task of the agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskCommand {
-    /// Starts a command as a task, without a turn.
-    Start(Box<NewCommandTask>),
-    /// Asks the task to end; the second time it is killed.
-    Stop { task_id: TaskId },
-    /// Numbers an input, which the shell writes after the commit.
-    Input { task_id: TaskId },
-}
-
-/// A command of an operator about the ways into an agent from outside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TriggerCommand {
-    /// Makes a capability of this mode, unless there is one.
-    Create {
-        delivery_mode: DeliveryMode,
-    },
-    /// Gives a capability another URL.
-    Rotate {
-        trigger_id: TriggerId,
-    },
-    Revoke {
-        trigger_id: TriggerId,
-    },
-    /// Says whether webhooks without a signature are accepted.
-    ConfigureWebhook {
-        allow_unsigned: bool,
-    },
-}
-
-/// A change of an agent's skills. They are files of its home, and the shell has changed them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SkillCommand {
-    Installed(SkillInstallation),
-    Uninstalled {
-        name: String,
-        /// Absent if the runtime did not install it.
-        kind: Option<SkillSourceKind>,
-    },
-}
-
-/// A command of an operator about an agent's workspaces. The shell has looked at the directories.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkspaceCommand {
-    Attach(AttachedWorkspace),
-    /// Makes a workspace active from the next turn on.
-    Use(SelectedWorkspace),
-    /// Leaves the active workspace for the agent's home.
-    Exit,
-    Detach(WorkspaceId),
-}
-
-/// A command of an operator about an agent's work, outside of the agent's own calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkCommand {
-    /// Creates an item. Only the agent itself picks it.
-    Create(NewWorkItem),
-    Update {
-        work_item_id: WorkItemId,
-        change: WorkItemChange,
-    },
-    Complete {
-        work_item_id: WorkItemId,
-    },
-    /// Makes a stalled item runnable again.
-    Resume {
-        work_item_id: WorkItemId,
-    },
-    CancelWait {
-        wait_id: WaitId,
-    },
-    CreateTimer(NewTimer),
-    /// Creates a timer whose first slot is counted from the commit.
-    CreateTimerAfter {
-        delay_ms: u64,
-        /// `None` for a timer that fires once.
-        interval_ms: Option<u64>,
-        missed: MissedSlotPolicy,
-        summary: Option<String>,
-    },
-    CancelTimer {
-        timer_id: TimerId,
-    },
 }
 
 /// The reply to the sender of an input, delivered after the commit. It is stored for requests that may be repeated.

@@ -24,3 +24,15 @@ pub const DELIVERY_TEXT_BYTES: usize = 32 << 10;
 pub const DELIVERIES_AT_ONCE: usize = 2;
 /// Most bytes that are read of the answer to a delivery. The rest is dropped with its connection.
 pub const DELIVERY_ANSWER_BYTES: usize = 16 << 10;
+/// Longest message of `NotifyOperator`, in bytes. A longer one gets a tool error: a notification is read on a phone.
+pub const NOTIFICATION_BYTES: usize = 4 << 10;
+/// Longest summary of a notification, in bytes.
+pub const NOTIFICATION_SUMMARY_BYTES: usize = 160;
+/// Most notifications of one turn; the next call gets a tool error.
+pub const NOTIFICATIONS_PER_TURN: u32 = 4;
+/// Most notifications of one agent in an hour; the next call gets a tool error.
+pub const NOTIFICATIONS_PER_HOUR: u32 = 20;
+/// Most bindings of one agent to remote operators that are active. One more is refused; the oldest ended one gives way.
+pub const OPERATOR_BINDINGS: usize = 8;
+/// Most delivery targets of a host. One more is refused.
+pub const DELIVERY_TARGETS: usize = 16;
