@@ -12,7 +12,7 @@ use super::{Memory, MemorySubject};
 use crate::ports::ProfiledWorkspace;
 use crate::shell::Shell;
 use holon_domain::AgentId;
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::memory::EpisodeSeq;
@@ -234,10 +234,21 @@ impl Feeder {
                 };
                 self.marks.insert(agent_id.clone(), mark);
             }
+            // The home of an agent that is being removed goes while its index is read.
+            Err(_) if self.is_going(agent_id).await => {}
             Err(fault) => {
                 tracing::warn!(%agent_id, %fault, "the memory index takes its changes later");
                 self.skip(agent_id);
             }
+        }
+    }
+
+    /// Returns true if an agent is being removed or is gone.
+    async fn is_going(&self, agent_id: &AgentId) -> bool {
+        match self.store.agent(agent_id).await {
+            Ok(Some(agent)) => agent.lifecycle == Lifecycle::Deleting,
+            Ok(None) => true,
+            Err(_) => false,
         }
     }
 

@@ -4,7 +4,7 @@ use super::{Feeder, StartLook};
 use crate::memory::MemorySubject;
 use crate::memory::tests::{Hasty, Shelf, agent, asked, memory_on, store_with};
 use holon_domain::AgentId;
-use holon_domain::agent::{AgentRecord, Visibility};
+use holon_domain::agent::{AgentRecord, Lifecycle, Visibility};
 use holon_domain::feed::FeedNotice;
 use holon_domain::limits::STREAM_LAG;
 use holon_store::{Inline, MemoryIndex, Store as _};
@@ -87,6 +87,25 @@ async fn a_start_finds_an_index_that_is_missing_or_unfinished_though_nothing_wai
     std::fs::remove_dir_all(home.path()).unwrap();
     assert_eq!(run(&mut feeder(&store)).await, 0);
     assert!(!home.path().exists());
+}
+
+#[tokio::test]
+async fn an_index_that_cannot_be_used_is_left_if_its_agent_is_being_removed() {
+    for (lifecycle, is_skipped) in [(Lifecycle::Runnable, true), (Lifecycle::Deleting, false)] {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join(".holon"), "no directory").unwrap();
+        let mut agent = agent_in(home.path());
+        agent.lifecycle = lifecycle;
+        let mut feeder = feeder(&store_with(&agent, 3));
+        feeder.look = StartLook::Done;
+        feeder.find_changed().await;
+        assert!(run(&mut feeder).await > 0);
+        assert_eq!(
+            feeder.skipped.commits.is_some(),
+            is_skipped,
+            "{lifecycle:?}"
+        );
+    }
 }
 
 #[tokio::test]
