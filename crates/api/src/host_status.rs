@@ -63,6 +63,8 @@ pub struct RuntimeActivity {
 /// A failure that the host reports about itself.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RuntimeFailure {
+    /// Agent whose turn failed.
+    pub agent_id: AgentId,
     pub occurred_at: Timestamp,
     pub summary: String,
     /// Always `runtime_turn`: failures of start and stop are files of the home.

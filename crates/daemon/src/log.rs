@@ -32,7 +32,7 @@ pub enum LogTarget {
 pub fn start_logging(settings: &Settings, default_level: LogLevel, target: LogTarget) {
     let default_filter = match default_level {
         LogLevel::Info => "info",
-        LogLevel::Warn => "warn,holon_daemon::port::model=error",
+        LogLevel::Warn => "warn,holon_engine::model_call=error",
     };
     let requested = match settings.log_filter.source {
         Source::Builtin => default_filter,

@@ -4,6 +4,7 @@ use super::join_lines;
 use crate::command::daemon_view::{Action, DaemonLogs, DaemonStatus, LifecycleResult, State};
 use holon_client::view::{HostActivity, HostFailure};
 use holon_daemon::FailureRecord;
+use holon_domain::text::pluralize;
 
 /// Remark after the start of a host without a default model.
 pub(crate) const NO_MODEL: &str = "note: the host has no default model, so agents cannot answer yet; run: holon init, or restart it with --model";
@@ -80,6 +81,7 @@ fn places(status: &DaemonStatus) -> Vec<String> {
     match (&status.service_manager, &status.log_path) {
         (Some(manager), _) => lines.push(format!("logs: kept by {manager}")),
         (None, Some(path)) => lines.push(format!("logs: {}", path.display())),
+        (None, None) if is_running => lines.push("logs: stderr of its process".to_owned()),
         (None, None) => {}
     }
     lines
@@ -87,12 +89,12 @@ fn places(status: &DaemonStatus) -> Vec<String> {
 
 fn activity(activity: &HostActivity) -> String {
     format!(
-        "{}: {} agents, {} working, {} waiting; {} tasks",
+        "{}: {}, {} working, {} waiting; {}",
         activity.state,
-        activity.active_agent_count,
+        pluralize(activity.active_agent_count, "agent"),
         activity.processing_agent_count,
         activity.waiting_agent_count,
-        activity.active_task_count
+        pluralize(activity.active_task_count, "task")
     )
 }
 
@@ -103,7 +105,11 @@ fn failure(failure: &HostFailure) -> Vec<String> {
         phase,
         ..
     } = failure;
-    let mut lines = vec![format!("last failure ({phase}, {occurred_at}): {summary}")];
+    let whose = failure.agent_id.as_ref();
+    let whose = whose.map_or_else(String::new, |id| format!(" of agent {id}"));
+    let mut lines = vec![format!(
+        "last failure{whose} ({phase}, {occurred_at}): {summary}"
+    )];
     lines.extend(
         failure
             .detail_hint

@@ -24,6 +24,9 @@ pub struct HostFailure {
     /// `startup`, `shutdown` or `runtime_turn`.
     #[serde(default)]
     pub phase: String,
+    /// Agent whose turn failed. Absent for a failure of the host itself, and from hosts of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail_hint: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

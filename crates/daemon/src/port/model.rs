@@ -154,16 +154,7 @@ impl ModelClient for Models {
         text: TextSink<'_>,
         cancel: CancellationToken,
     ) -> Result<ModelReply, ModelFailure> {
-        let answer = self.current().call(request, text, &cancel).await;
-        if let Err(failure) = &answer
-            && !cancel.is_cancelled()
-        {
-            // The caller may not see it, because a fallback model answers. The message is bounded and contains no
-            // secret.
-            let (kind, why) = (failure.kind.as_str(), &failure.message);
-            tracing::warn!(model = %request.model, kind, why, "a model did not answer");
-        }
-        answer
+        self.current().call(request, text, &cancel).await
     }
 
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {

@@ -2,6 +2,7 @@
 
 use super::{ReadHandle, is_archived};
 use crate::error::Error;
+use holon_domain::AgentId;
 use holon_domain::agent::{AgentStatus, LastFailure};
 use holon_domain::summary::{AgentListEntry, Posture};
 use std::collections::BTreeMap;
@@ -34,8 +35,8 @@ pub struct HostActivity {
     /// Agents that wait or are blocked.
     pub waiting_agents: u64,
     pub active_tasks: u64,
-    /// Absent if no turn has failed.
-    pub last_failure: Option<LastFailure>,
+    /// Newest failure of a turn, with its agent. Absent if no turn has failed.
+    pub last_failure: Option<(AgentId, LastFailure)>,
 }
 
 impl ReadHandle {
@@ -51,9 +52,9 @@ impl ReadHandle {
                 activity.active_tasks += u64::from(agent.active_tasks);
                 let newest = activity.last_failure.as_ref();
                 if let Some(failure) = &agent.last_failure
-                    && newest.is_none_or(|newest| newest.occurred_at < failure.occurred_at)
+                    && newest.is_none_or(|(_, newest)| newest.occurred_at < failure.occurred_at)
                 {
-                    activity.last_failure = Some(failure.clone());
+                    activity.last_failure = Some((listed.agent_id.clone(), failure.clone()));
                 }
             }
             activity.count(&self.list_entry(listed));

@@ -84,8 +84,14 @@ impl Shell {
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
-        if let Ok(reply) = &mut reply {
-            self.conceal(agent_id, reply).await;
+        match &mut reply {
+            Ok(reply) => self.conceal(agent_id, reply).await,
+            Err(failure) => {
+                // No client may see it, because a fallback model answers. The message is bounded and contains no secret.
+                let (kind, why) = (failure.kind.as_str(), &failure.message);
+                // A run in the terminal shows it in its own words, and leaves this target out.
+                tracing::warn!(target: "holon_engine::model_call", %agent_id, model = %request.model, kind, why, "a model did not answer");
+            }
         }
         let timing = RoundTiming {
             context_build_ms: build_ms,

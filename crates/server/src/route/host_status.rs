@@ -9,6 +9,7 @@ use axum::extract::State;
 use holon_api::{
     ActivityState, RuntimeActivity, RuntimeFailure, RuntimeStatusResponse, StartupSurface,
 };
+use holon_domain::AgentId;
 use holon_domain::agent::LastFailure;
 use holon_engine::HostActivity;
 
@@ -84,8 +85,9 @@ fn count(activity: &HostActivity) -> RuntimeActivity {
     }
 }
 
-fn failure(last: LastFailure) -> RuntimeFailure {
+fn failure((agent_id, last): (AgentId, LastFailure)) -> RuntimeFailure {
     RuntimeFailure {
+        agent_id,
         occurred_at: last.occurred_at,
         summary: last.failure_artifact.summary.clone(),
         phase: "runtime_turn",

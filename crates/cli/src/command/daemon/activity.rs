@@ -90,6 +90,11 @@ fn turn_failure(status: &Value) -> Option<HostFailure> {
         occurred_at: text("/occurred_at")?,
         summary: text("/failure_artifact/summary").unwrap_or_default(),
         phase: "runtime_turn".to_owned(),
+        agent_id: status
+            .pointer("/identity/agent_id")
+            .or_else(|| status.pointer("/agent/id"))
+            .and_then(Value::as_str)
+            .map(str::to_owned),
         detail_hint: None,
         failure_artifact: failure.pointer("/failure_artifact").cloned(),
     })

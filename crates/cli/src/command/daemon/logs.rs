@@ -74,6 +74,13 @@ fn view(home: &Path, tail: Vec<String>) -> DaemonLogs {
                 .to_owned()
         }
         Some(manager) => format!("the host is run by {manager}, which keeps its log"),
+        None if record.as_ref().is_some_and(|record| record.log_path.is_none()) => {
+            let lines = match tail.len() {
+                0 => String::new(),
+                count => format!("; the {count} lines above are of an earlier host"),
+            };
+            format!("the running host writes its log to the stderr of its process{lines}")
+        }
         None if tail.is_empty() && !log_path.exists() => {
             "there is no log: no host was started here with holon daemon start".to_owned()
         }

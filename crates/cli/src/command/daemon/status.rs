@@ -68,9 +68,10 @@ fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> Daemo
         epoch: report.epoch,
         stale_files: found.stale_files(home),
         service_manager: record.and_then(|record| record.service_manager.clone()),
-        log_path: record
-            .and_then(|record| record.log_path.clone())
-            .or_else(|| log.exists().then_some(log)),
+        log_path: match record {
+            Some(record) => record.log_path.clone(),
+            None => log.exists().then_some(log),
+        },
         message: message(found, state, record),
     }
 }
@@ -121,6 +122,7 @@ fn to_view(failure: FailureRecord) -> HostFailure {
         phase: phase
             .and_then(|phase| phase.as_str().map(str::to_owned))
             .unwrap_or_default(),
+        agent_id: None,
         detail_hint: failure.detail_hint,
         failure_artifact: None,
     }
