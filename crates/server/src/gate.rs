@@ -102,7 +102,7 @@ impl Caller {
                 );
                 Err(RequestFault::SCOPE.refuse(message))
             }
-            None => Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token")),
+            None => Err(RequestFault::UNAUTHORIZED.refuse("this needs a token of the host")),
         }
     }
 }
@@ -201,7 +201,7 @@ impl Gate {
             }
         };
         if caller.scope().is_none() && !is_public(request.uri().path()) {
-            return Err(RequestFault::UNAUTHORIZED.refuse("this needs the control token"));
+            return Err(RequestFault::UNAUTHORIZED.refuse("this needs a token of the host"));
         }
         if takes_deliveries(request.uri().path()) {
             return Ok(caller);

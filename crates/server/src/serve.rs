@@ -86,6 +86,7 @@ pub async fn serve(
         served_keys: Arc::default(),
         deliveries: Default::default(),
         bodies: Default::default(),
+        counters: Default::default(),
         advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
         shutdown: signals.drain.clone(),

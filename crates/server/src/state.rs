@@ -5,6 +5,7 @@ use crate::delivery_limits::DeliveryLimits;
 use crate::keyed::ServedKeys;
 use crate::named_tokens::NamedTokens;
 use crate::ports::{PeerCommand, SetupManager, SetupReader};
+use crate::route::observe::RisingCounters;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use holon_domain::AgentId;
@@ -37,6 +38,7 @@ pub(crate) struct Host {
     pub(crate) served_keys: Arc<ServedKeys>,
     pub(crate) deliveries: DeliveryLimits,
     pub(crate) bodies: BodyRooms,
+    pub(crate) counters: RisingCounters,
     pub(crate) advertise_url: Option<String>,
     /// One permit per open stream.
     pub(crate) streams: Arc<Semaphore>,

@@ -223,7 +223,7 @@ impl RequestFault {
         RefusalText::without_hint(
             "route_not_found",
             "there is no route with this path",
-            "check the path; `GET /handshake` says what this build can do",
+            "check the path; `GET /openapi.json` lists every route",
         ),
     );
     pub(crate) const METHOD: Self = Self::new(

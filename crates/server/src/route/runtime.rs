@@ -114,6 +114,7 @@ pub(crate) async fn shutdown(
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyBody {}): OptionalJson<EmptyBody>,
 ) -> Json<ShutdownResponse> {
+    tracing::info!("a client asked the host to go down");
     state.host.shutdown.cancel();
     Json(ShutdownResponse {
         ok: true,

@@ -32,6 +32,7 @@ fn host(streams: usize) -> Arc<Host> {
         served_keys: Arc::default(),
         deliveries: Default::default(),
         bodies: Default::default(),
+        counters: Default::default(),
         advertise_url: None,
         streams: Arc::new(Semaphore::new(streams)),
         shutdown: CancellationToken::new(),
