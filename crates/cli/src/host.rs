@@ -221,8 +221,8 @@ pub(crate) fn remote_failure(url: &str, error: holon_client::Error) -> Failure {
         )
         .hint("check the URL, and on that machine: holon daemon status"),
         Error::Api { status: 401, .. } => Failure::from(error).hint(
-            "--token-file does not hold a token of that host; it takes its run/control.token, \
-             or one of holon token create that was not revoked",
+            "--token-file does not hold a token of that host; it takes the one that it was started with, \
+             which is its run/control.token unless it has a --token-file of its own, or one of holon token create that was not revoked",
         ),
         other => other.into(),
     }

@@ -94,7 +94,7 @@ async fn create(
     let host = Host::find(target, None, output)?;
     let identity = host.check_answer(host.client().create_agent(&agent_id, &request).await)?;
     output.answer(&identity, |identity| {
-        format!("agent {} is there", identity.agent_id)
+        format!("agent {} exists", identity.agent_id)
     });
     Ok(Exit::Done)
 }
@@ -127,7 +127,7 @@ async fn control(
     let answer = host.check_answer(host.client().control(&agent_id, action).await)?;
     output.answer(&answer, |answer| match action {
         ControlAction::Start | ControlAction::Resume => {
-            format!("agent {} may run", answer.agent_id)
+            format!("agent {} is started", answer.agent_id)
         }
         ControlAction::Stop | ControlAction::Pause => {
             format!("agent {} is stopped", answer.agent_id)

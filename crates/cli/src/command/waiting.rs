@@ -35,8 +35,11 @@ pub(super) async fn wake(target: Target, args: WakeArgs, output: &Output) -> Res
     let agent_id = host.agent_id().await?;
     let woken = host.check_answer(host.client().wake(&agent_id, &request).await)?;
     output.answer(&woken, |woken| match woken.disposition.as_str() {
-        "triggered" => format!("agent {} is told", woken.agent_id),
-        "coalesced" => format!("agent {} is told with a wake before it", woken.agent_id),
+        "triggered" => format!("agent {} is woken", woken.agent_id),
+        "coalesced" => format!(
+            "agent {} is woken together with an earlier wake",
+            woken.agent_id
+        ),
         other => format!("agent {}: the wake is {other}", woken.agent_id),
     });
     Ok(Exit::Done)

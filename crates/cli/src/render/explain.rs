@@ -99,7 +99,7 @@ const NAMES: [(&str, &str); 9] = [
     ("resume_expected_wait", "what the agent waited for"),
     (
         "resume_override",
-        "an operator's message, which ends the wait",
+        "an operator's message, which comes before the wait",
     ),
     ("local_continuation", "new work that no wait asked for"),
     ("liveness_only", "a notice that needs no model"),

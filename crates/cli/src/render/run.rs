@@ -168,7 +168,7 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
     let by_runtime = split_text(response).remark.is_some();
     let needs_act = for_operator && by_runtime && response.model_rounds == 0;
     let look = format!(
-        "see how it stands: holon status --agent {id}{home}; wait for the answer: holon tail --follow --agent {id}{home}"
+        "see how it stands: holon status --agent {id}{home}; follow it: holon tail --follow --agent {id}{home}"
     );
     let next = if is_temporary(response) {
         "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
@@ -187,8 +187,8 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
     };
     let happened = match waiting_words(reason) {
         Some(_) if needs_act => "run is waiting until you act".to_owned(),
-        Some(words) => format!("run is waiting {words} ({reason})"),
-        None => format!("run is waiting: {reason}"),
+        Some(words) => format!("the agent is waiting {words} ({reason})"),
+        None => format!("the agent is waiting: {reason}"),
     };
     (happened, next)
 }

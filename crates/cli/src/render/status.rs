@@ -57,16 +57,21 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
     }
     lines.extend(instruction_lines(loaded_agents_md));
     lines.push(format!(
-        "messages   {} queued, {} in all, {} turns",
-        agent.pending, agent.total_message_count, agent.turn_index
+        "messages   {} queued, {} in all, {}",
+        agent.pending,
+        agent.total_message_count,
+        text::pluralize(agent.turn_index, "turn")
     ));
     lines.extend(work::lines(agent, &summary.work));
     lines.extend(active_tasks.iter().map(task));
     lines.extend(active_children.iter().map(child));
     if let Some(last) = &agent.last_turn_terminal {
         lines.push(format!(
-            "last turn  {} ({}) at {}, {} rounds",
-            last.kind, last.reason, last.completed_at, last.rounds
+            "last turn  {} ({}) at {}, {}",
+            last.kind,
+            last.reason,
+            last.completed_at,
+            text::pluralize(last.rounds, "round")
         ));
     }
     if let Some(last) = &agent.last_notification {

@@ -195,7 +195,8 @@ fn a_run_that_a_budget_holds_names_no_answer_as_its_next_step() {
         };
         run::status(run, &Providers::default(), &host).expect("a status")
     };
-    let look = "see how it stands: holon status --agent rich; wait for the answer: holon tail --follow --agent rich";
+    let look =
+        "see how it stands: holon status --agent rich; follow it: holon tail --follow --agent rich";
     assert_eq!(
         status(&held("runtime", 0), true),
         format!(

@@ -266,7 +266,7 @@ fn a_status_shows_the_host_and_says_when_its_settings_have_changed() {
     assert!(
         words
             .stdout
-            .contains("idle: 1 agents, 0 working, 0 waiting; 0 tasks"),
+            .contains("idle: 1 agent, 0 working, 0 waiting; 0 tasks"),
         "{words:?}"
     );
 }

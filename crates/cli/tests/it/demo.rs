@@ -41,7 +41,9 @@ fn the_demo_survives_its_own_crash_and_cleans_up() {
         0,
         "the directory is removed"
     );
-    assert!(!world.home().exists(), "the user's home is not touched");
+    for untouched in [world.home(), world.path().join("user/.agents")] {
+        assert!(!untouched.exists(), "{} is touched", untouched.display());
+    }
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn status_and_transcript_say_what_was_done_for_people_and_for_programs() {
     for part in [
         "agent      main (",
         "why        ",
-        "messages   0 queued, 1 in all, 1 turns",
+        "messages   0 queued, 1 in all, 1 turn",
         "last turn  completed",
     ] {
         assert!(status.answer().contains(part), "{part}: {status:?}");
@@ -123,7 +123,7 @@ fn a_stopped_agent_refuses_words_until_it_is_started() {
     let served = world.serve(&["--model", &hello(&world)]);
     world.write("project/file", "");
     let made = world.run(&["agent", "create", "scout", "--workspace-root", "project"]);
-    assert_eq!(made.answer(), "agent scout is there\n");
+    assert_eq!(made.answer(), "agent scout exists\n");
     assert_eq!(
         world.run(&["agent", "create", "scout"]).code,
         Some(0),

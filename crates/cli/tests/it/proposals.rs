@@ -125,7 +125,9 @@ fn a_run_that_waits_for_an_answer_proposes_to_give_one() {
     let waiting = world.run(&["run", "sweep", "--agent", "main"]);
     assert_eq!(waiting.code, Some(4), "{waiting:?}");
     assert!(
-        waiting.stderr.contains("run is waiting for your answer"),
+        waiting
+            .stderr
+            .contains("the agent is waiting for your answer"),
         "{waiting:?}"
     );
     assert!(

@@ -109,7 +109,7 @@ fn a_wake_makes_a_resting_agent_look() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);
     let woken = world.run(&["wake", "main", "the mail is here"]);
-    assert_eq!(woken.answer(), "agent main is told\n");
+    assert_eq!(woken.answer(), "agent main is woken\n");
     until("the wake was answered", || {
         let said = transcript(&world);
         said.contains("the mail is here") && said.contains("Hello there.")

@@ -120,7 +120,7 @@ pub(super) const TRIGGER_MODE_MISMATCH: RefusalText = RefusalText::with_hint(
 pub(super) const INVALID_WORK: RefusalText = RefusalText::without_hint(
     "invalid_work",
     "a work item, wait, timer or wake cannot be made or changed as it was asked for",
-    "correct what the message names; `holon work --help` shows what can be given",
+    "correct what the message names; `holon work`, `holon wait`, `holon timer` and `holon wake` with --help show what can be given",
 );
 pub(super) const WORKSPACE_NOT_ATTACHED: RefusalText = RefusalText::with_hint(
     "workspace_not_attached",

@@ -232,7 +232,7 @@ fn timer_fired(e: &TimerFired) -> Description {
         |next| format!("next at {next}"),
     );
     let fired = if e.message_id.is_some() {
-        Description::outcome("Timer fired").body(next)
+        Description::outcome("Timer fired").body(format!("{}, {next}", e.timer_id))
     } else {
         Description::detail("Timer slot skipped").body(next)
     };

@@ -86,6 +86,8 @@ fn spawn(stage: &Stage) -> std::io::Result<Child> {
     Command::new(std::env::current_exe()?)
         .args(["serve", "--port", "0", "--model", &stage.model(), "--home"])
         .arg(stage.home())
+        // A host writes the built-in templates to the user's home, and the demo leaves nothing there.
+        .env("HOME", stage.home())
         // Variables of the user's environment are about another host.
         .env_remove("HOLON_AGENT_ID")
         .env_remove("HOLON_HTTP_ADDR")

@@ -29,6 +29,7 @@ pub(super) async fn ask(program: &str, args: &[&str]) -> Asked {
         return Asked::Done(String::from_utf8_lossy(&ran.stdout).into_owned());
     }
     let said = String::from_utf8_lossy(&ran.stderr);
-    let first = said.lines().next().unwrap_or("it failed");
-    Asked::Refused(format!("{program}: {first}"))
+    // What it did before it failed stands first.
+    let last = said.lines().rfind(|line| !line.trim().is_empty());
+    Asked::Refused(format!("{program}: {}", last.unwrap_or("it failed")))
 }
