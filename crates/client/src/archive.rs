@@ -1,9 +1,10 @@
 //! Routes that export, import and clone an agent.
 
 use crate::answer::Answer;
-use crate::client::{Client, control_path, with_query};
+use crate::client::{Client, control_path};
 use crate::error::Error;
 use crate::exchange::{HttpResponse, ReadTimeout, RequestBody};
+use crate::query::with_query;
 use crate::upload::Upload;
 use bytes::Bytes;
 use holon_api::{CloneAgentRequest, ExportAgentRequest, ExportReport};

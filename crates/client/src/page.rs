@@ -1,9 +1,10 @@
 //! Pages of an agent's briefs and of its transcript, forward and backward by cursor.
 
 use crate::answer::Answer;
-use crate::client::{Client, agent_path, default_timeout, with_query};
+use crate::client::{Client, agent_path, default_timeout};
 use crate::error::Error;
 use crate::exchange::{HttpRequest, RequestBody, send_request};
+use crate::query::with_query;
 use crate::view::{Brief, TranscriptEntry};
 use holon_api::event::EPOCH_HEADER;
 use holon_domain::AgentId;

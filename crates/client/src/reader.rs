@@ -4,10 +4,10 @@
 //! resumes from the cursor, so the caller sees every event once and in order, or an error. It gives up after
 //! `STREAM_RETRIES` failures in a row. Its futures are not cancel-safe; `stream` gives callers one that is.
 
-use crate::client::with_query;
 use crate::endpoint::Endpoint;
 use crate::error::Error;
 use crate::exchange::{HttpRequest, HttpResponse, ReadTimeout, RequestBody, send_request};
+use crate::query::with_query;
 use crate::retry;
 use crate::stream::{StreamItem, StreamPosition, StreamSource};
 use holon_api::event::{ASSISTANT_DELTA, EPOCH_HEADER, STREAM_ERROR};

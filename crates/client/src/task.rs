@@ -1,8 +1,9 @@
 //! Routes about the tasks of an agent.
 
 use crate::answer::Answer;
-use crate::client::{Client, ReadTimeout, control_path, with_query};
+use crate::client::{Client, ReadTimeout, control_path};
 use crate::error::Error;
+use crate::query::with_query;
 use crate::view::{ListedTask, TaskOutput, TaskStop, TaskView, TaskWrite};
 use crate::work::{escape_segment, list_path};
 use holon_api::{EmptyRequest, ListFilter, StartTaskRequest, TaskInputRequest};

@@ -1,7 +1,8 @@
 //! The route about usage of models.
 
-use crate::client::{Client, with_query};
+use crate::client::Client;
 use crate::error::Error;
+use crate::query::with_query;
 use crate::work::escape_segment;
 use holon_api::UsageResponse;
 use holon_domain::usage::UsageGrouping;

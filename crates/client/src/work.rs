@@ -1,8 +1,9 @@
 //! Routes about an agent's work: items, waits, timers, wakes and the explanation.
 
 use crate::answer::Answer;
-use crate::client::{Client, control_path, with_query};
+use crate::client::{Client, control_path};
 use crate::error::Error;
+use crate::query::with_query;
 use crate::view::{Explanation, Prompt, Timer, Wait, Wake, WorkItem, WorkItemsPage};
 use holon_api::{
     CreateTimerRequest, CreateWorkItemRequest, EmptyRequest, ListFilter, UpdateWorkItemRequest,

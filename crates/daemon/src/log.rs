@@ -6,6 +6,7 @@
 use crate::log_file::RotatingLog;
 use holon_config::{Settings, Source};
 use holon_domain::visible::show_all;
+use holon_engine::MODEL_CALL_LOG;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,18 +32,18 @@ pub enum LogTarget {
 /// Starts logging. A filter that cannot be parsed is reported, and the default level is used instead.
 pub fn start_logging(settings: &Settings, default_level: LogLevel, target: LogTarget) {
     let default_filter = match default_level {
-        LogLevel::Info => "info",
-        LogLevel::Warn => "warn,holon_engine::model_call=error",
+        LogLevel::Info => "info".to_owned(),
+        LogLevel::Warn => format!("warn,{MODEL_CALL_LOG}=error"),
     };
     let requested = match settings.log_filter.source {
-        Source::Builtin => default_filter,
+        Source::Builtin => default_filter.as_str(),
         Source::Flag | Source::Environment | Source::File | Source::Credentials => {
             settings.log_filter.value.as_str()
         }
     };
     let (filter, unreadable) = match EnvFilter::try_new(requested) {
         Ok(filter) => (filter, None),
-        Err(error) => (EnvFilter::new(default_filter), Some(error)),
+        Err(error) => (EnvFilter::new(&default_filter), Some(error)),
     };
     let (log, unopened) = LogWriter::open(target);
     // A second start in one process keeps the first one.

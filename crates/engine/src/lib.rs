@@ -50,3 +50,4 @@ pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
 pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, WorkItemPage};
 pub use run_once::RunNews;
+pub use shell::MODEL_CALL_LOG;

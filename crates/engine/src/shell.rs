@@ -38,6 +38,7 @@ pub(crate) use self::command::task_key;
 use self::outbound::RouteGates;
 use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
+pub use self::round::MODEL_CALL_LOG;
 pub(crate) use self::submit::{Sender, TouchedAgents, engine_error};
 use self::turn_log::TurnLogs;
 use crate::conduct::Conduct;

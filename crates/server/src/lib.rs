@@ -20,6 +20,7 @@ mod named_tokens;
 mod openapi;
 mod ports;
 mod refusal;
+mod rising_counters;
 mod route;
 mod route_table;
 mod router;

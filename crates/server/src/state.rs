@@ -5,7 +5,7 @@ use crate::delivery_limits::DeliveryLimits;
 use crate::keyed::ServedKeys;
 use crate::named_tokens::NamedTokens;
 use crate::ports::{PeerCommand, SetupManager, SetupReader};
-use crate::route::observe::RisingCounters;
+use crate::rising_counters::RisingCounters;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use holon_domain::AgentId;

@@ -15,6 +15,9 @@ use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 
+/// Log target of failed model calls. A run in the terminal shows them in its own words and leaves the target out.
+pub const MODEL_CALL_LOG: &str = "holon_engine::model_call";
+
 impl Shell {
     /// Calls the model. `None` if the turn is over, or if the host goes down; the next boot then repeats the call.
     pub(super) async fn call_model(
@@ -89,8 +92,7 @@ impl Shell {
             Err(failure) => {
                 // No client may see it, because a fallback model answers. The message is bounded and contains no secret.
                 let (kind, why) = (failure.kind.as_str(), &failure.message);
-                // A run in the terminal shows it in its own words, and leaves this target out.
-                tracing::warn!(target: "holon_engine::model_call", %agent_id, model = %request.model, kind, why, "a model did not answer");
+                tracing::warn!(target: MODEL_CALL_LOG, %agent_id, model = %request.model, kind, why, "a model did not answer");
             }
         }
         let timing = RoundTiming {

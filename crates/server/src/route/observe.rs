@@ -12,7 +12,6 @@ use holon_api::Readiness;
 use holon_engine::HostFigures;
 use holon_engine::meters::{COMMIT_BOUNDS_MS, CommitFigures};
 use std::fmt::Write as _;
-use std::sync::{Mutex, PoisonError};
 
 /// Media type of the text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -45,41 +44,6 @@ pub(crate) async fn metrics(
     let figures = state.host.counters.raise(figures);
     let text = render(&figures, &state.meters.commits());
     Ok(([(CONTENT_TYPE, METRICS)], text).into_response())
-}
-
-/// The sums over all agents that are reported as counters. A sum falls when an agent is removed, and a counter may not.
-#[derive(Debug, Default)]
-pub(crate) struct RisingCounters(Mutex<[RisingCounter; 3]>);
-
-impl RisingCounters {
-    /// Replaces the sums by values that never fall.
-    fn raise(&self, mut figures: HostFigures) -> HostFigures {
-        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sums = [
-            &mut figures.model_rounds,
-            &mut figures.input_tokens,
-            &mut figures.output_tokens,
-        ];
-        for (counter, sum) in counters.iter_mut().zip(sums) {
-            *sum = counter.raise(*sum);
-        }
-        figures
-    }
-}
-
-/// A sum whose losses are added again.
-#[derive(Debug, Default)]
-struct RisingCounter {
-    last: u64,
-    lost: u64,
-}
-
-impl RisingCounter {
-    fn raise(&mut self, sum: u64) -> u64 {
-        self.lost += self.last.saturating_sub(sum);
-        self.last = sum;
-        sum.saturating_add(self.lost)
-    }
 }
 
 fn render(figures: &HostFigures, commits: &CommitFigures) -> String {
@@ -187,13 +151,6 @@ fn head(text: &mut String, name: &str, kind: &str, help: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_counter_does_not_fall_when_an_agent_is_removed() {
-        let mut counter = RisingCounter::default();
-        let seen = [10, 25, 5, 5, 8, 0, 3].map(|sum| counter.raise(sum));
-        assert_eq!(seen, [10, 25, 25, 25, 28, 28, 31]);
-    }
 
     #[test]
     fn the_classes_of_a_histogram_are_cumulative() {

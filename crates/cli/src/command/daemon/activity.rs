@@ -92,7 +92,6 @@ fn turn_failure(status: &Value) -> Option<HostFailure> {
         phase: "runtime_turn".to_owned(),
         agent_id: status
             .pointer("/identity/agent_id")
-            .or_else(|| status.pointer("/agent/id"))
             .and_then(Value::as_str)
             .map(str::to_owned),
         detail_hint: None,
