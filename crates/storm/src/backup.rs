@@ -83,7 +83,7 @@ pub(crate) async fn check(
     let client = world.client();
     budget::lift(&client, agents).await?;
     rest::start_agents(&client, agents).await?;
-    found.extend(rest::wait_until_idle(&world, agents).await?);
+    found.extend(rest::wait_until_at_rest(&world, agents).await?);
     let views = rest::gather(&client, agents).await?;
     let status = host.terminate().await?;
     if !status.success() {

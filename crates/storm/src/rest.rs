@@ -1,6 +1,7 @@
 //! The end of a storm: waits until no work is left, and asks the host for its view of what happened.
 
 use crate::Fallible;
+use crate::delivery;
 use crate::rows;
 use crate::world::World;
 use holon_api::{ControlAction, PageOrder};
@@ -33,6 +34,14 @@ pub(crate) async fn start_agents(client: &Client, agents: &[AgentId]) -> Fallibl
         client.control(agent, ControlAction::Start).await?;
     }
     Ok(())
+}
+
+/// Waits until no agent has work left and everything is delivered, so that no further event is recorded. Returns what
+/// is left when a timeout expires.
+pub(crate) async fn wait_until_at_rest(world: &World, agents: &[AgentId]) -> Fallible<Vec<String>> {
+    let mut left = wait_until_idle(world, agents).await?;
+    left.extend(delivery::wait_until_delivered(world).await?);
+    Ok(left)
 }
 
 /// Waits until no agent has work left. Returns the remaining work if the timeout expires.
