@@ -61,10 +61,10 @@ address="http://$(read_field http_addr)"
 
 outcome=0
 cd "$home"
-timeout 150 "$environment/bin/schemathesis" --config-file "$here/schemathesis.toml" run "$address/openapi.json" \
+timeout 600 "$environment/bin/schemathesis" --config-file "$here/schemathesis.toml" run "$address/openapi.json" \
   --header "Authorization: Bearer $(head -n 1 "$home/run/control.token")" \
   --exclude-path /control/runtime/shutdown --exclude-path-regex '/(import|stream)$' \
-  --phases coverage,fuzzing --max-examples "${API_EXAMPLES:-12}" --seed "${API_SEED:-17}" --workers 1 || outcome=$?
+  --phases coverage,fuzzing --max-examples "${API_EXAMPLES:-6}" --seed "${API_SEED:-17}" --workers 1 || outcome=$?
 if ! kill -0 "$host" 2>/dev/null; then
   echo "the host ended during the run:"
   tail -n 20 "$home/err.txt"

@@ -14,7 +14,7 @@ use crate::record::{AcknowledgedPrompt, CompletedRun, FailedRun, SentDelivery, W
 use crate::rest::AgentView;
 use crate::rows::Rows;
 pub(crate) use sequence::check as sequence;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All evidence that was collected after the storm.
 #[derive(Debug, Clone, Default)]
@@ -117,7 +117,10 @@ fn rest(evidence: &Evidence) -> Vec<String> {
     let turns = turns.map(|row| format!("{}: its turn is open", row.id));
     let temporary = rows.agents.iter().filter(|row| row.temporary);
     let temporary = temporary.map(|row| format!("{}: a temporary agent is left", row.id));
+    let archived = rows.agents.iter().filter(|row| row.archived);
+    let archived: BTreeSet<i64> = archived.map(|row| row.no).collect();
     let queued = rows.messages.iter().filter(|row| row.queued);
+    let queued = queued.filter(|row| !archived.contains(&row.agent));
     let queued = queued.map(|row| {
         let (name, kind) = (rows.name(row.agent), &row.kind);
         format!("{name}: {} ({kind}) is still queued", row.id)

@@ -46,6 +46,8 @@ pub(crate) struct AgentRow {
     pub(crate) no: i64,
     pub(crate) id: String,
     pub(crate) temporary: bool,
+    /// Stopped for good, with what was queued.
+    pub(crate) archived: bool,
     pub(crate) open_turn: bool,
     pub(crate) oldest_event: i64,
     pub(crate) counters: Counters,
@@ -245,6 +247,7 @@ fn agent(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
         id: row.get(1)?,
         oldest_event: row.get(2)?,
         temporary: settings["run"]["when_over"] == "remove",
+        archived: record["archived_at"].is_string(),
         open_turn: record["open_turn"].is_object(),
         counters: Counters {
             messages: row.get(5)?,

@@ -1,6 +1,6 @@
 //! Properties of conversations over generated turns.
 //!
-//! `HOLON_HISTORIES` sets the number of turns for long runs; 2,500 without it.
+//! `HOLON_HISTORIES` sets the number of turns for long runs; 1,200 without it.
 
 use crate::fixture::{operator, task_result};
 use crate::long_turn::{Turn, assert_paired, child_report, command, queued, texts, tokens};
@@ -272,5 +272,5 @@ fn cases() -> u32 {
     let asked = std::env::var("HOLON_HISTORIES").ok();
     asked
         .and_then(|number| number.parse().ok())
-        .unwrap_or(2_500)
+        .unwrap_or(1_200)
 }

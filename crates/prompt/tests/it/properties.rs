@@ -1,6 +1,6 @@
 //! Properties of frames over generated histories, guidance, work and budgets.
 //!
-//! `HOLON_PROMPT_HISTORIES` sets the number of cases for long runs; 2,000 without it.
+//! `HOLON_PROMPT_HISTORIES` sets the number of cases for long runs; 1,000 without it.
 
 use crate::fixture::{Scene, channel, kept, kept_memory, operator, past, task, webhook};
 use crate::work::{busy, plan};
@@ -20,7 +20,7 @@ use proptest::prelude::*;
 )]
 fn cases() -> u32 {
     let asked = std::env::var("HOLON_PROMPT_HISTORIES").ok();
-    asked.and_then(|text| text.parse().ok()).unwrap_or(2_000)
+    asked.and_then(|text| text.parse().ok()).unwrap_or(1_000)
 }
 
 /// Words of every script, markers of fences, unseen characters, and texts of many lengths.

@@ -27,13 +27,6 @@ fn plans_that_once_broke_a_rule_hold() {
 }
 
 #[test]
-fn fifty_seeds_hold() {
-    for seed in 0..50 {
-        held(&Plan::of(seed));
-    }
-}
-
-#[test]
 fn a_seed_decides_everything() {
     for seed in [3, 14, 15] {
         let plan = Plan::of(seed);
@@ -41,7 +34,7 @@ fn a_seed_decides_everything() {
     }
 }
 
-/// Situations that the seeds of the coverage test must reach.
+/// Situations that seeds must reach.
 const WANTED: &[&str] = &[
     "crash",
     "crash_in_recovery",
@@ -157,13 +150,22 @@ const WANTED: &[&str] = &[
     "episode:wait_boundary",
 ];
 
+/// Fewest seeds that are played.
+const FEWEST_SEEDS: u64 = 100;
+/// Most seeds that are played until every situation is reached.
+const MOST_SEEDS: u64 = 500;
+
 #[test]
-fn the_rules_are_put_to_the_test() {
+fn seeds_hold_and_reach_every_situation() {
     let mut reached = Coverage::default();
-    for seed in 340..640 {
+    let mut missed = WANTED.to_vec();
+    for seed in 0..MOST_SEEDS {
         reached.add(&held(&Plan::of(seed)).coverage);
+        missed.retain(|name| reached.of(name) == 0);
+        if missed.is_empty() && seed >= FEWEST_SEEDS {
+            println!("reached by {seed} seeds");
+            return;
+        }
     }
-    let is_missed = |name: &&str| reached.of(name) == 0;
-    let missed: Vec<&str> = WANTED.iter().copied().filter(is_missed).collect();
-    assert!(missed.is_empty(), "never reached: {missed:?}\n{reached}");
+    panic!("never reached: {missed:?}\n{reached}");
 }

@@ -461,6 +461,13 @@ fn unfinished_work_and_running_processes_are_found() {
             "a: m1 (operator_prompt) is still queued",
         ),
         (
+            found(|e| {
+                e.rows.agents[0].archived = true;
+                e.rows.messages[0].queued = true;
+            }),
+            "",
+        ),
+        (
             found(|e| e.processes = vec!["7 sleep".to_owned()]),
             "a process is left: 7 sleep",
         ),
