@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{path, secret, settings};
 use holon_config::{Access, Flags, HostOptions, Settings, Token, TokenError, TokenOption};
+use holon_daemon::EffectiveConfig;
 use holon_daemon::lifecycle::WantedHost;
 use std::path::{Path, PathBuf};
 
@@ -57,8 +58,10 @@ impl HostPlan {
     /// first host makes, so this is asked for at each look.
     pub(crate) fn wanted(&self) -> WantedHost {
         let mark = |token| holon_daemon::token_mark(self.home(), token).unwrap_or_default();
+        let config = EffectiveConfig::of(&self.settings, &self.options, &self.access);
         WantedHost {
-            fingerprint: holon_daemon::fingerprint(&self.settings, &self.options, &self.access),
+            fingerprint: config.fingerprint(),
+            config_marks: config.marks(),
             token_mark: self.token.as_ref().map(mark),
         }
     }

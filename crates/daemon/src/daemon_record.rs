@@ -1,6 +1,7 @@
 //! `run/daemon.json`: the record by which other processes find a running host. The lock, not this file, proves that
 //! the host runs.
 
+use crate::effective_config::{ConfigMarks, EffectiveConfig};
 use crate::error::Error;
 use crate::files;
 use holon_config::HostOptions;
@@ -27,6 +28,8 @@ pub struct DaemonRecord {
     pub process_started: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_fingerprint: Option<String>,
+    #[serde(default, skip_serializing_if = "ConfigMarks::is_empty")]
+    pub config_marks: ConfigMarks,
     /// Mark of the token that the host was started with; see [`crate::token_mark()`]. Absent if it uses the home's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_mark: Option<String>,
@@ -135,13 +138,14 @@ impl OwnRecord {
         Ok(())
     }
 
-    /// Replaces the fingerprint, in the file too if there is one.
+    /// Replaces the fingerprint and the marks, in the file too if there is one.
     ///
     /// # Errors
     /// Fails if the file cannot be written.
-    pub(crate) fn set_fingerprint(&self, fingerprint: String) -> Result<(), Error> {
+    pub(crate) fn set_config(&self, config: &EffectiveConfig) -> Result<(), Error> {
         let mut state = self.lock();
-        state.record.config_fingerprint = Some(fingerprint);
+        state.record.config_fingerprint = Some(config.fingerprint());
+        state.record.config_marks = config.marks();
         if state.written {
             state.record.write(&self.run_dir)?;
         }

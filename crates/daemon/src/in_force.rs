@@ -2,7 +2,7 @@
 //! need a restart. The fingerprint in the host record follows them, so that a start compares with what is in force.
 
 use crate::daemon_record::{DaemonRecord, OwnRecord};
-use crate::fingerprint::fingerprint;
+use crate::effective_config::EffectiveConfig;
 use crate::serve::HostStart;
 use holon_config::{Access, HostOptions, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -85,9 +85,9 @@ impl SettingsInForce {
     /// Puts judged settings in force and writes their fingerprint to the record. A record that cannot be written is only
     /// logged: the next start finds a difference then.
     pub(crate) fn take_over(&self, settings: Settings) {
-        let print = fingerprint(&settings, &self.options, &self.access);
+        let config = EffectiveConfig::of(&settings, &self.options, &self.access);
         *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(settings);
-        if let Err(error) = self.record.set_fingerprint(print) {
+        if let Err(error) = self.record.set_config(&config) {
             tracing::warn!(%error, "run/daemon.json names the settings of before");
         }
     }
@@ -154,7 +154,7 @@ mod tests {
         let record = serde_json::json!({
             "pid": 7, "home_dir": "/h", "socket_path": "/h/run/holon.sock", "http_addr": "127.0.0.1:1",
             "started_at": "2026-01-01T00:00:00Z",
-            "config_fingerprint": fingerprint(&settings, &options, &access),
+            "config_fingerprint": EffectiveConfig::of(&settings, &options, &access).fingerprint(),
         });
         let record: DaemonRecord = serde_json::from_value(record).unwrap();
         let record = Arc::new(OwnRecord::new(dir.path().to_owned(), record));
@@ -179,7 +179,7 @@ mod tests {
     fn is_own(dir: &TempDir, text: &str) -> bool {
         let options = HostOptions::default();
         let (settings, access) = settings(text).with_access(&options).unwrap();
-        let wanted = fingerprint(&settings, &options, &access);
+        let wanted = EffectiveConfig::of(&settings, &options, &access).fingerprint();
         let record = DaemonRecord::load(dir.path()).unwrap();
         record.config_fingerprint.as_deref() == Some(&*wanted)
     }

@@ -5,10 +5,10 @@
 //! continues when there is space. A lost store ends it at once.
 
 use crate::daemon_record::{DaemonRecord, OwnRecord};
+use crate::effective_config::EffectiveConfig;
 use crate::endpoint::{self, BoundListeners, Endpoints};
 use crate::error::Error;
 use crate::failure_record::FailureFiles;
-use crate::fingerprint::fingerprint;
 use crate::host_files::HostFiles;
 use crate::in_force::SettingsInForce;
 use crate::notify::{self, ServiceManager};
@@ -206,6 +206,7 @@ fn record(
 ) -> DaemonRecord {
     let pid = std::process::id();
     let has_manager = start.service.notify_socket.is_some();
+    let config = EffectiveConfig::of(settings, &start.options, &start.access);
     DaemonRecord {
         pid,
         home_dir: home.root().to_owned(),
@@ -213,7 +214,8 @@ fn record(
         http_addr: endpoints.http_addr.to_string(),
         started_at: wall_clock(),
         process_started: holon_store::start_time(pid),
-        config_fingerprint: Some(fingerprint(settings, &start.options, &start.access)),
+        config_fingerprint: Some(config.fingerprint()),
+        config_marks: config.marks(),
         token_mark: start
             .token
             .as_ref()

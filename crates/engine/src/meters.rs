@@ -1,7 +1,10 @@
-//! Figures of a running host: commits and the time they took.
+//! Figures of a running host: commits, the time they took, and the turns that ended.
 
 use crate::shell::Shell;
+use holon_domain::turn::TerminalReason;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Upper bounds of the classes of commit times, in milliseconds. The last class has no bound.
@@ -29,6 +32,30 @@ impl CommitTimes {
     }
 }
 
+/// Number of turns that ended since the start, by reason.
+#[derive(Debug)]
+pub(crate) struct EndedTurns(Mutex<BTreeMap<TerminalReason, u64>>);
+
+impl EndedTurns {
+    /// Starts at zero for every reason, so that a monitor sees the first failure as a rise.
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(
+            TerminalReason::ALL.map(|reason| (reason, 0)).into(),
+        ))
+    }
+
+    /// Counts the turns that a commit ended.
+    pub(crate) fn count(&self, reasons: &[TerminalReason]) {
+        if reasons.is_empty() {
+            return;
+        }
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for reason in reasons {
+            *counts.entry(*reason).or_default() += 1;
+        }
+    }
+}
+
 /// Looks at the figures of a host. It can change nothing.
 #[derive(Debug, Clone)]
 pub struct HostMeters(Shell);
@@ -52,6 +79,13 @@ impl HostMeters {
     #[must_use]
     pub fn is_up(&self) -> bool {
         self.0.is_up()
+    }
+
+    /// Returns the number of turns that ended since the start, for every reason.
+    #[must_use]
+    pub fn ended_turns(&self) -> BTreeMap<TerminalReason, u64> {
+        let counts = self.0.ended_turns.0.lock();
+        counts.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns the times of commits since the start.

@@ -45,7 +45,7 @@ use crate::conduct::Conduct;
 use crate::deltas::Deltas;
 use crate::kernel::Kernel;
 use crate::memory::Memory;
-use crate::meters::CommitTimes;
+use crate::meters::{CommitTimes, EndedTurns};
 use crate::ports::Ports;
 use crate::run_once::KeyedRuns;
 use crate::stalled::StalledAgents;
@@ -85,6 +85,7 @@ pub(crate) struct Inner {
     pub(crate) stalled: StalledAgents,
     pub(crate) deltas: Deltas,
     pub(crate) commit_times: CommitTimes,
+    pub(crate) ended_turns: EndedTurns,
     /// Bounds the attempts at the same time on one route.
     route_gates: RouteGates,
     take_backs: TakeBackCounts,
@@ -140,6 +141,7 @@ impl Shell {
             stalled: StalledAgents::default(),
             deltas: Deltas::new(),
             commit_times: CommitTimes::default(),
+            ended_turns: EndedTurns::new(),
             route_gates: RouteGates::default(),
             take_backs: TakeBackCounts::default(),
             turn_logs: TurnLogs::default(),

@@ -151,7 +151,7 @@ fn figures(counts: &LoadCounts, histories: &[history::ClientHistory], seconds: u
         format!("refused     {refused}"),
         format!("unanswered  {unknown}"),
         format!("events seen {}", sum(|history| history.events.len())),
-        format!("stream reconnects {}", sum(|history| history.reopened)),
+        format!("streams given up {}", sum(|history| history.reopened)),
         format!("slowest restart to healthy {slowest:?}"),
     ]
 }

@@ -16,9 +16,13 @@ pub(crate) fn status(status: &DaemonStatus) -> String {
     if let Some(matches) = status.config_fingerprint_match
         && !matches
     {
-        lines.push(
-            "settings: changed since the host started; holon daemon restart uses them".to_owned(),
-        );
+        let names = match status.config_differences.as_slice() {
+            [] => String::new(),
+            names => format!(" ({})", names.join(", ")),
+        };
+        lines.push(format!(
+            "settings: changed since the host started{names}; holon daemon restart uses them"
+        ));
     }
     lines.extend(status.activity.as_ref().map(activity));
     lines.extend(status.last_failure.iter().flat_map(failure));

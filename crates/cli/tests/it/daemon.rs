@@ -182,6 +182,10 @@ fn a_start_with_another_token_is_refused_also_if_the_file_is_the_same() {
     assert_eq!(start(one).json()["action"], "already_running");
     let refused = start(b"vutsrqponmlkjihgfedcba9876543210");
     assert_eq!(code_of(&refused), "config_differs", "{refused:?}");
+    assert!(
+        refused.stderr.contains("another configuration: the token"),
+        "{refused:?}"
+    );
 }
 
 #[test]
@@ -198,6 +202,12 @@ fn another_configuration_is_refused_until_a_restart() {
     assert_eq!(code_of(&refused), "config_differs");
     assert!(
         refused.stderr.contains("holon daemon restart"),
+        "{refused:?}"
+    );
+    assert!(
+        refused
+            .stderr
+            .contains("another configuration: model.default"),
         "{refused:?}"
     );
     assert!(!daemon.has("startup_failure.json"), "no start was tried");
@@ -258,9 +268,9 @@ fn a_status_shows_the_host_and_says_when_its_settings_have_changed() {
     assert_eq!(daemon.status()["config_fingerprint_match"], false);
     let words = daemon.0.run(&["daemon", "status"]);
     assert!(
-        words
-            .stdout
-            .contains("settings: changed since the host started"),
+        words.stdout.contains(
+            "settings: changed since the host started (runtime.default_tool_output_tokens)"
+        ),
         "{words:?}"
     );
     assert!(

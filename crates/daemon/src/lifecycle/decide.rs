@@ -2,6 +2,7 @@
 
 use super::found::{ControlAnswer, Found, SocketFound};
 use crate::daemon_record::DaemonRecord;
+use crate::effective_config::ConfigMarks;
 use holon_store::HomeOwner;
 
 /// The reason that a start refuses.
@@ -62,6 +63,8 @@ pub enum Health {
 pub struct WantedHost {
     /// Fingerprint of its configuration.
     pub fingerprint: String,
+    /// Marks of the parts of its configuration.
+    pub config_marks: ConfigMarks,
     /// Mark of its token. Absent if it uses the home's own.
     pub token_mark: Option<String>,
 }
@@ -235,6 +238,7 @@ mod tests {
         ] {
             let wanted = WantedHost {
                 fingerprint: "a".to_owned(),
+                config_marks: ConfigMarks::default(),
                 token_mark: None,
             };
             assert_eq!(decide_start(&found(row), &wanted), decided, "{row:?}");
@@ -257,6 +261,7 @@ mod tests {
             }
             let wanted = WantedHost {
                 fingerprint: "a".to_owned(),
+                config_marks: ConfigMarks::default(),
                 token_mark: wanted.map(str::to_owned),
             };
             let row = (running, wanted.clone());

@@ -17,7 +17,9 @@ pub enum TerminalKind {
 }
 
 /// Reason for the end of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TerminalReason {
     /// The model made no further call.
@@ -43,6 +45,37 @@ pub enum TerminalReason {
 }
 
 impl TerminalReason {
+    /// Every reason.
+    pub const ALL: [Self; 10] = [
+        Self::Finished,
+        Self::Slept,
+        Self::MaxRounds,
+        Self::ProviderFailed,
+        Self::ContextLengthExceeded,
+        Self::OutputLimit,
+        Self::Poisoned,
+        Self::OperatorAborted,
+        Self::AgentStopped,
+        Self::RuntimeFault,
+    ];
+
+    /// Returns the word of the wire format.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Slept => "slept",
+            Self::MaxRounds => "max_rounds",
+            Self::ProviderFailed => "provider_failed",
+            Self::ContextLengthExceeded => "context_length_exceeded",
+            Self::OutputLimit => "output_limit",
+            Self::Poisoned => "poisoned",
+            Self::OperatorAborted => "operator_aborted",
+            Self::AgentStopped => "agent_stopped",
+            Self::RuntimeFault => "runtime_fault",
+        }
+    }
+
     /// Returns true for a failure that the agent itself can repair in a later turn. A provider that did not answer
     /// leaves nothing to repair.
     #[must_use]
@@ -77,4 +110,18 @@ pub struct TerminalRecord {
     pub last_round_entry: Option<LogSeq>,
     pub usage: TokenUsage,
     pub rounds: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn words_of_reasons_are_those_of_the_wire_format() {
+        let words = TerminalReason::ALL.map(TerminalReason::as_str);
+        let written = TerminalReason::ALL.map(|reason| serde_json::to_value(reason).unwrap());
+        assert_eq!(written, words);
+        assert_eq!(words.iter().collect::<BTreeSet<_>>().len(), words.len());
+    }
 }

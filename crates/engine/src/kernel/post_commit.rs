@@ -2,6 +2,8 @@
 
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::effect::{EffectId, EffectRecord};
+use holon_domain::event::Event;
+use holon_domain::turn::TerminalReason;
 use holon_domain::{AgentId, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,12 +20,14 @@ pub struct PostCommitWork {
     pub unfinished: BTreeSet<AgentId>,
     /// Agents whose decision failed while they received a send, with the fault. The shell puts them aside.
     pub faulty: BTreeMap<AgentId, String>,
+    /// Reasons for the ends of turns, for the figures of the host.
+    pub ended_turns: Vec<TerminalReason>,
     /// Every agent with a decision in this commit. If the commit is unconfirmed, the shell checks each of them.
     pub touched: BTreeSet<AgentId>,
 }
 
 impl PostCommitWork {
-    /// Adds the effects, due times and closed effects of a decision.
+    /// Adds the effects, due times, closed effects and ended turns of a decision.
     pub(super) fn add(&mut self, decision: &Decision) {
         let agent_id = &decision.agent.identity.agent_id;
         for fact in &decision.facts {
@@ -52,6 +56,10 @@ impl PostCommitWork {
                     let at = time.at();
                     self.due = Some(self.due.map_or(at, |due| due.min(at)));
                 }
+                Fact::EventRecorded {
+                    event: Event::TurnTerminal(terminal),
+                    ..
+                } => self.ended_turns.push(terminal.reason),
                 Fact::MessageAdmitted(_)
                 | Fact::MessageMoved { .. }
                 | Fact::MessageSettled { .. }

@@ -20,6 +20,7 @@ impl Shell {
     /// Starts the work that a commit asks for. Runs on the writer's thread, so it only spawns tasks.
     fn dispatch(&self, work: PostCommitWork) {
         self.note_children(&work);
+        self.ended_turns.count(&work.ended_turns);
         for key in work.closed {
             if let Some(token) = self.lock_running().remove(&key) {
                 token.cancel();

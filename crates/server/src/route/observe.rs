@@ -9,8 +9,10 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse as _, Response};
 use holon_api::Readiness;
+use holon_domain::turn::TerminalReason;
 use holon_engine::HostFigures;
 use holon_engine::meters::{COMMIT_BOUNDS_MS, CommitFigures};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Media type of the text format of Prometheus.
@@ -42,11 +44,19 @@ pub(crate) async fn metrics(
 ) -> Result<Response, Refusal> {
     let figures = state.reads.figures().await?;
     let figures = state.host.counters.raise(figures);
-    let text = render(&figures, &state.meters.commits());
+    let text = render(
+        &figures,
+        &state.meters.ended_turns(),
+        &state.meters.commits(),
+    );
     Ok(([(CONTENT_TYPE, METRICS)], text).into_response())
 }
 
-fn render(figures: &HostFigures, commits: &CommitFigures) -> String {
+fn render(
+    figures: &HostFigures,
+    ended_turns: &BTreeMap<TerminalReason, u64>,
+    commits: &CommitFigures,
+) -> String {
     let mut text = String::new();
     head(
         &mut text,
@@ -115,6 +125,16 @@ fn render(figures: &HostFigures, commits: &CommitFigures) -> String {
         )
         .ok();
     }
+    head(
+        &mut text,
+        "holon_turns_total",
+        "counter",
+        "Turns that ended since the start, by reason. All but finished and slept were cut short.",
+    );
+    for (reason, count) in ended_turns {
+        let reason = reason.as_str();
+        writeln!(text, "holon_turns_total{{reason=\"{reason}\"}} {count}").ok();
+    }
     render_times(&mut text, commits);
     text
 }
@@ -159,7 +179,7 @@ mod tests {
             classes: vec![2, 1, 0, 0, 0, 0, 0, 0, 1],
             total_micros: 1_500_000,
         };
-        let text = render(&HostFigures::default(), &commits);
+        let text = render(&HostFigures::default(), &BTreeMap::new(), &commits);
         for line in [
             "holon_commits_total 7",
             "holon_commit_seconds_bucket{le=\"0.001\"} 2",

@@ -2,6 +2,7 @@
 
 use crate::host::Mood;
 use crate::world::{SECRET, World};
+use holon_api::RunRequest;
 use holon_domain::event::{Event, MessageAdmitted};
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
@@ -440,6 +441,11 @@ async fn monitors_read_readiness_metrics_and_the_document() {
         (ready.status, ready.json()),
         (200, json!({"ok": true, "ready": true}))
     );
+    let run = RunRequest {
+        text: "hello".into(),
+        ..RunRequest::default()
+    };
+    world.local().run(&run).await.expect("a run");
     let metrics = world.ask("GET", "/metrics", "").await;
     assert!(
         metrics
@@ -461,6 +467,8 @@ async fn monitors_read_readiness_metrics_and_the_document() {
     assert_eq!(value("holon_agents{posture=\"idle\"}"), 2.0);
     assert!(value("holon_commits_total") > 0.0);
     assert!(value("holon_db_bytes") > 4096.0);
+    assert_eq!(value("holon_turns_total{reason=\"finished\"}"), 1.0);
+    assert_eq!(value("holon_turns_total{reason=\"provider_failed\"}"), 0.0);
     assert!(value("holon_commit_seconds_count") > 0.0);
     let document = world.ask("GET", "/openapi.json", "").await.json();
     assert_eq!(document["openapi"], "3.1.0");

@@ -6,7 +6,8 @@ use super::{inspect, take_turn};
 use crate::exit::{Exit, Failure};
 use crate::host_plan::HostPlan;
 use holon_daemon::lifecycle::{
-    Found, LifecycleLock, OwnerProcess, StartDecision, StartRefusal, decide_start, look, stops,
+    Found, LifecycleLock, OwnerProcess, StartDecision, StartRefusal, WantedHost, decide_start,
+    look, stops,
 };
 use holon_daemon::{Deadline, FailureFiles, FailurePhase, FailureRecord, home_owner};
 use holon_domain::limits::{DAEMON_START_MS, OWNER_LEAVING_MS};
@@ -38,7 +39,8 @@ pub(super) async fn start(
         ticks.tick().await;
         let left = deadline.left();
         let found = inspect(home, left).await;
-        match decide_start(&found, &plan.wanted()) {
+        let wanted = plan.wanted();
+        match decide_start(&found, &wanted) {
             StartDecision::Report => {
                 FailureFiles::of(home).clear();
                 return Ok(Action::AlreadyRunning);
@@ -69,7 +71,7 @@ pub(super) async fn start(
                 strange_looks += 1;
             }
             StartDecision::Refuse(refusal) => {
-                let failure = refuse(refusal, &found, home);
+                let failure = refuse(refusal, &found, &wanted, home);
                 record(home, &failure);
                 return Err(failure);
             }
@@ -148,14 +150,17 @@ fn stopped_meanwhile() -> Failure {
         .hint("start it with: holon daemon start")
 }
 
-fn refuse(refusal: StartRefusal, found: &Found, home: &Path) -> Failure {
+fn refuse(refusal: StartRefusal, found: &Found, wanted: &WantedHost, home: &Path) -> Failure {
     let pid = found.owner.map_or(0, |owner| owner.pid);
     let restart =
         "stop it and start it with these options: holon daemon restart, with the same options";
     let (code, message, hint) = match refusal {
         StartRefusal::ConfigDiffers => (
             "config_differs",
-            format!("the host (pid {pid}) runs with another configuration"),
+            format!(
+                "the host (pid {pid}) runs with another configuration{}",
+                name_differences(found, wanted)
+            ),
             restart.to_owned(),
         ),
         StartRefusal::ConfigUnknown => (
@@ -179,6 +184,22 @@ fn refuse(refusal: StartRefusal, found: &Found, home: &Path) -> Failure {
         ),
     };
     Failure::new(Exit::Failed, code, message).hint(hint)
+}
+
+/// Names what differs between the running host and the one that is wanted, behind a colon. The same settings with another
+/// token have no other difference.
+fn name_differences(found: &Found, wanted: &WantedHost) -> String {
+    let Some(record) = found.current_record() else {
+        return String::new();
+    };
+    let mut names = record.config_marks.differing(&wanted.config_marks);
+    if record.config_fingerprint.as_ref() == Some(&wanted.fingerprint) {
+        names.push("the token");
+    }
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(": {}", names.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use crate::{host, host_plan};
 use holon_client::view::{HostFailure, HostReport};
 use holon_config::HostOptions;
 use holon_daemon::lifecycle::{Found, Health, health};
-use holon_daemon::{DaemonRecord, FailureFiles, FailureRecord};
+use holon_daemon::{DaemonRecord, EffectiveConfig, FailureFiles, FailureRecord};
 use std::path::Path;
 use std::time::Duration;
 
@@ -34,8 +34,16 @@ fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> Daemo
     let configured = configuration(home, &options);
     let running = record.and_then(|record| record.config_fingerprint.clone());
     let fingerprint_match = match (&running, &configured) {
-        (Some(running), Some((_, configured))) => Some(running == configured),
+        (Some(running), Some((_, configured))) => Some(*running == configured.fingerprint()),
         (None, _) | (_, None) => None,
+    };
+    let differences = match (record, &configured) {
+        (Some(record), Some((_, configured))) => {
+            let configured = configured.marks();
+            let differing = record.config_marks.differing(&configured).into_iter();
+            differing.map(str::to_owned).collect()
+        }
+        (None, _) | (_, None) => Vec::new(),
     };
     let log = holon_daemon::log_path(home);
     DaemonStatus {
@@ -63,6 +71,7 @@ fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> Daemo
         },
         runtime_config_fingerprint: running,
         config_fingerprint_match: fingerprint_match,
+        config_differences: differences,
         activity: report.activity,
         last_failure: report.last_failure,
         epoch: report.epoch,
@@ -78,11 +87,11 @@ fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> Daemo
 
 /// Returns the address and the fingerprint that a start with these options would have. `None` if the settings cannot
 /// be read.
-fn configuration(home: &Path, options: &HostOptions) -> Option<(String, String)> {
+fn configuration(home: &Path, options: &HostOptions) -> Option<(String, EffectiveConfig)> {
     let flags = host_plan::flags(Some(home.to_owned()), options);
     let (settings, access) = host_plan::load(&flags, options).ok()?;
-    let fingerprint = holon_daemon::fingerprint(&settings, options, &access);
-    Some((access.listen.to_string(), fingerprint))
+    let config = EffectiveConfig::of(&settings, options, &access);
+    Some((access.listen.to_string(), config))
 }
 
 fn message(found: &Found, state: Health, record: Option<&DaemonRecord>) -> String {

@@ -67,6 +67,9 @@ pub(crate) struct DaemonStatus {
     /// False if the settings have changed since the host started in a way that its options do not override. Absent if
     /// no host runs, or the settings cannot be read.
     pub(crate) config_fingerprint_match: Option<bool>,
+    /// Names of the settings and options that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) config_differences: Vec<String>,
     pub(crate) activity: Option<HostActivity>,
     pub(crate) last_failure: Option<HostFailure>,
     /// Identity of the store, which cursors belong to. Absent if the host does not answer.

@@ -1,0 +1,191 @@
+//! The effective configuration of a host. By its fingerprint a start recognises a running host as its own, and by the
+//! marks of its parts it names those that differ.
+//!
+//! Both depend on the values that hold, not on the place they come from, the directory of the caller, or any secret. A
+//! model that was chosen because a credential for it was found does not count: it follows the caller's credentials. The
+//! token itself has a mark of its own in the record.
+
+use holon_config::{Access, HostOptions, Settings, Source, TokenOption};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// Bytes of the fingerprint: enough that two configurations never collide by accident.
+const FINGERPRINT_BYTES: usize = 16;
+/// Bytes of a mark, which is only compared with that of the same part.
+const MARK_BYTES: usize = 4;
+/// Key whose derived value does not count.
+const MODEL_KEY: &str = "model.default";
+
+/// The effective configuration of a host: the values of its settings and of the options of its start, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectiveConfig(BTreeMap<String, String>);
+
+/// Short hashes of the parts of a configuration, by their names. Empty for a host of an earlier build.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ConfigMarks(BTreeMap<String, String>);
+
+impl EffectiveConfig {
+    /// Returns the configuration of the settings and options of a start.
+    #[must_use]
+    pub fn of(settings: &Settings, options: &HostOptions, access: &Access) -> Self {
+        let token = match &options.token {
+            TokenOption::Generated => "generated".to_owned(),
+            TokenOption::File(path) => format!("file {}", path.display()),
+            TokenOption::Given => "given".to_owned(),
+        };
+        let derived = Source::Credentials.as_str();
+        let settings = settings.effective().into_iter().map(|setting| {
+            let is_derived = setting.key == MODEL_KEY && setting.source == derived;
+            let value = setting.value.filter(|_| !is_derived);
+            (setting.key, format!("{value:?}"))
+        });
+        let options = [
+            ("--access", access.mode.to_string()),
+            ("--advertise", format!("{:?}", access.advertise_url)),
+            ("--host", format!("{:?}", access.allowed_hosts)),
+            ("--token-file", token),
+        ];
+        let options = options.map(|(name, value)| (name.to_owned(), value));
+        Self(settings.chain(options).collect())
+    }
+
+    /// Returns the fingerprint, as hex digits.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let lines = self.0.iter().map(|(name, value)| format!("{name}={value}"));
+        let lines: Vec<String> = lines.collect();
+        digest(&lines.join("\n"), FINGERPRINT_BYTES)
+    }
+
+    /// Returns the marks of the parts.
+    #[must_use]
+    pub fn marks(&self) -> ConfigMarks {
+        let marks = self.0.iter();
+        let marks = marks.map(|(name, value)| (name.clone(), digest(value, MARK_BYTES)));
+        ConfigMarks(marks.collect())
+    }
+}
+
+impl ConfigMarks {
+    /// Returns true if there are none, as in the record of a host of an earlier build.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns the names of the parts that differ. None if either has no marks.
+    #[must_use]
+    pub fn differing<'a>(&'a self, other: &'a Self) -> Vec<&'a str> {
+        if self.is_empty() || other.is_empty() {
+            return Vec::new();
+        }
+        let names: BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
+        let names = names.into_iter();
+        let differing = names.filter(|name| self.0.get(*name) != other.0.get(*name));
+        differing.map(String::as_str).collect()
+    }
+}
+
+/// Returns this number of bytes of the hash of a text, as hex digits.
+fn digest(text: &str, bytes: usize) -> String {
+    let digest = Sha256::digest(text);
+    let mut hex = String::with_capacity(2 * bytes);
+    for byte in digest.iter().take(bytes) {
+        // Writing to a string cannot fail.
+        write!(hex, "{byte:02x}").ok();
+    }
+    hex
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_config::{Env, FileSettings, Flags, resolve};
+    use std::ffi::OsString;
+    use std::path::Path;
+
+    fn of(
+        file: &str,
+        variables: &'static [(&str, &str)],
+        dir: &str,
+        flags: &HostOptions,
+    ) -> EffectiveConfig {
+        let lookup = move |name: &str| {
+            let found = variables.iter().find(|(known, _)| *known == name);
+            found.map(|(_, value)| OsString::from(value))
+        };
+        let env = Env::from_lookup(lookup, Some(dir.into()));
+        let file = FileSettings::parse(file, Path::new("/h/config.toml")).unwrap();
+        let given = Flags {
+            home: Some("/h".into()),
+            listen: flags.listen_flag(),
+            model: flags.model.clone(),
+            ..Flags::default()
+        };
+        let settings = resolve(&env, &given, Some(&file)).unwrap();
+        let settings = settings.with_derived_model(&env, crate::wall_clock());
+        let (settings, access) = settings.with_access(flags).unwrap();
+        EffectiveConfig::of(&settings, flags, &access)
+    }
+
+    #[test]
+    fn neither_the_directory_nor_a_secret_nor_the_place_of_a_value_counts() {
+        let plain = HostOptions::default();
+        let first = of("", &[], "/a", &plain);
+        assert_eq!(first, of("", &[], "/b", &plain));
+        assert_eq!(first, of("", &[("OPENAI_API_KEY", "sk-1")], "/a", &plain));
+        assert_eq!(first, of("", &[("OPENAI_API_KEY", "sk-2")], "/a", &plain));
+        let file = "[model]\ndefault = \"openai/x\"\n";
+        let variable = of("", &[("HOLON_MODEL", "openai/x")], "/a", &plain);
+        assert_eq!(of(file, &[], "/a", &plain), variable);
+        let token = |path: &str| HostOptions {
+            token: TokenOption::File(path.into()),
+            ..HostOptions::default()
+        };
+        assert_eq!(
+            of("", &[], "/a", &token("/t")),
+            of("", &[], "/b", &token("/t"))
+        );
+    }
+
+    #[test]
+    fn every_part_of_the_effective_configuration_counts() {
+        let plain = HostOptions::default();
+        let changed = |change: fn(&mut HostOptions)| {
+            let mut options = HostOptions::default();
+            change(&mut options);
+            of("", &[], "/a", &options)
+        };
+        let all = [
+            of("", &[], "/a", &plain),
+            of("[model]\ndefault = \"openai/x\"\n", &[], "/a", &plain),
+            of("[serve]\nhttp_addr = \"127.0.0.1:1\"\n", &[], "/a", &plain),
+            changed(|options| options.port = Some(0)),
+            changed(|options| options.advertise = Some("https://box.example".into())),
+            changed(|options| options.host = Some("box.example".into())),
+            changed(|options| options.token = TokenOption::Given),
+            changed(|options| options.token = TokenOption::File("/t".into())),
+        ];
+        let different: BTreeSet<String> = all.iter().map(EffectiveConfig::fingerprint).collect();
+        assert_eq!(different.len(), all.len(), "{all:?}");
+    }
+
+    #[test]
+    fn parts_that_differ_are_named() {
+        let plain = of("", &[], "/a", &HostOptions::default()).marks();
+        let options = HostOptions {
+            advertise: Some("https://box.example".into()),
+            ..HostOptions::default()
+        };
+        let file = "[model]\ndefault = \"openai/x\"\n";
+        let other = of(file, &[], "/a", &options).marks();
+        assert_eq!(plain.differing(&plain), Vec::<&str>::new());
+        assert_eq!(plain.differing(&ConfigMarks::default()), Vec::<&str>::new());
+        let named = plain.differing(&other);
+        assert_eq!(named, ["--advertise", "--host", "model.default"]);
+        assert_eq!(named, other.differing(&plain));
+    }
+}
