@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod model;
 pub(crate) mod observe;
+pub(crate) mod operator_binding;
 pub(crate) mod read;
 pub(crate) mod run;
 pub(crate) mod runtime;

@@ -4,8 +4,8 @@ use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
     agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
-    observe, read, run, runtime, skill, storage, task, token, trigger, usage, waiting, webhook,
-    work, workspace,
+    observe, operator_binding, read, run, runtime, skill, storage, task, token, trigger, usage,
+    waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -103,7 +103,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(
             READ,
             "/agents/{id}/operator-bindings",
-            get(delivery::bindings),
+            get(operator_binding::bindings),
         ),
         get_route(READ, "/agents/{id}/timers", get(waiting::timers)),
         get_route(
@@ -437,25 +437,25 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             CONTROL,
             Keep::Both,
             "/control/agents/{id}/operator-bindings",
-            post(delivery::bind),
+            post(operator_binding::bind),
         ),
         post_route(
             CONTROL,
             Keep::Decision,
             "/control/agents/{id}/operator-bindings/{binding}/revoke",
-            post(delivery::revoke),
+            post(operator_binding::revoke),
         ),
         post_route(
             CONTROL,
             Keep::Response,
             "/control/agents/{id}/operator-bindings/{binding}/retry",
-            post(delivery::retry_binding),
+            post(operator_binding::retry_binding),
         ),
         post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/operator-ingress",
-            post(delivery::ingress),
+            post(operator_binding::ingress),
         ),
         post_route(
             CONTROL,

@@ -1,29 +1,25 @@
-//! `Reader`: all read queries that other crates use. Reading changes nothing and starts no work.
+//! `Reader`: the read queries that other crates use. Reading changes nothing and starts no work. Queries about one
+//! subject, such as queues or tasks, are in `queue_reader`, `task_reader` and the like.
 
 use crate::agents::ListedAgent;
-use crate::deliveries::{DeliveryRow, KeptDelivery, LaneView};
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
-use crate::joining::JoiningMessages;
 use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
 use crate::row::AgentNo;
 use crate::{
-    agents, aside, blobs, briefs, budgets, deliveries, delivery_targets, effects, events,
-    interjections, kept_replies, log, model_limits, prompt_rows, queue, tokens, tombstones,
-    transcript, usage,
+    agents, aside, blobs, briefs, budgets, effects, events, kept_replies, log, model_limits,
+    prompt_rows, queue, tokens, tombstones, transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
 use holon_domain::budget::BudgetStanding;
-use holon_domain::delivery::{DeliveryRoute, DeliverySeq, DeliveryTarget, OutboxLane};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
-use holon_domain::message::{MessageEnvelope, MessageLabels};
-use holon_domain::needs::Needs;
+use holon_domain::message::MessageEnvelope;
 use holon_domain::provider::StoredLimits;
-use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus, QueueView};
+use holon_domain::queue::QueueStatus;
 use holon_domain::request_key::{KeptReply, TokenRecord};
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
@@ -115,117 +111,6 @@ impl<'a> Reader<'a> {
     /// When the database fails. A row that cannot be read is one entry.
     pub fn every_agent(&self) -> Result<Vec<ListedAgent>, Error> {
         agents::list_every(self.conn)
-    }
-
-    /// Reads the head of an agent's queue and the number of messages behind it.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn queue(&self, no: AgentNo) -> Result<QueueView, Error> {
-        let needs = Needs {
-            queue_head: true,
-            operators: true,
-            ..Needs::default()
-        };
-        queue::view(self.conn, no, &agents::tally(self.conn, no)?, &needs)
-    }
-
-    /// Reads the length of an agent's queue without its head.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn queue_lengths(&self, no: AgentNo) -> Result<QueueView, Error> {
-        queue::view(
-            self.conn,
-            no,
-            &agents::tally(self.conn, no)?,
-            &Needs::default(),
-        )
-    }
-
-    /// Reads one message of an agent; `None` if its queue holds no entry of this number.
-    ///
-    /// # Errors
-    /// When the database fails or the row cannot be read.
-    pub fn message(&self, no: AgentNo, seq: MessageSeq) -> Result<Option<QueueEntry>, Error> {
-        queue::message(self.conn, no, seq)
-    }
-
-    /// Reads the origin and correlation of one message without its body. `None` if the message is gone or its row is
-    /// unreadable; an event about it is shown without them.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn message_labels(
-        &self,
-        no: AgentNo,
-        seq: MessageSeq,
-    ) -> Result<Option<MessageLabels>, Error> {
-        match queue::labels(self.conn, no, seq) {
-            Err(error) if error.concerns_one_agent() => Ok(None),
-            found => found,
-        }
-    }
-
-    /// Lists the messages that a request includes beside the log: queued ones that may enter a running turn, then held
-    /// ones, within the count and size limits of one request.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn joining(&self, no: AgentNo, held: &[MessageSeq]) -> Result<Vec<QueueEntry>, Error> {
-        self.joining_except(no, held, |_| false)
-    }
-
-    /// Lists the newest queued message that may enter a running turn, if it is short.
-    pub(crate) fn newest_joining(&self, no: AgentNo) -> Result<Vec<QueueEntry>, Error> {
-        let mut joining = JoiningMessages::default();
-        joining.seat_newest(interjections::newest(self.conn, no)?);
-        Ok(joining.taken)
-    }
-
-    /// Lists the same without the messages that do not join the turn.
-    pub(crate) fn joining_except(
-        &self,
-        no: AgentNo,
-        held: &[MessageSeq],
-        is_apart: impl Fn(MessageSeq) -> bool,
-    ) -> Result<Vec<QueueEntry>, Error> {
-        let mut joining = JoiningMessages::default();
-        interjections::each(self.conn, no, |entry| {
-            is_apart(entry.seq) || joining.take(entry)
-        })?;
-        if joining.is_full() {
-            let newest = interjections::newest(self.conn, no)?;
-            joining.seat_newest(newest.filter(|entry| !is_apart(entry.seq)));
-        }
-        for seq in held.iter().filter(|seq| !is_apart(**seq)) {
-            if joining.is_full() {
-                break;
-            }
-            if let Some(entry) = self.message(no, *seq)? {
-                joining.take(entry);
-            }
-        }
-        Ok(joining.taken)
-    }
-
-    /// Reads the brief that settled a message, once there is one.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn outcome(&self, no: AgentNo, seq: MessageSeq) -> Result<Option<BriefRecord>, Error> {
-        match queue::outcome(self.conn, no, seq)? {
-            Some(brief) => briefs::one(self.conn, no, brief),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns true if a message is there and not settled yet. False for one that retention removed.
-    ///
-    /// # Errors
-    /// When the database fails.
-    pub fn is_open(&self, no: AgentNo, seq: MessageSeq) -> Result<bool, Error> {
-        queue::is_open(self.conn, no, seq)
     }
 
     /// Returns the newest `limit` briefs in ascending order.
@@ -426,61 +311,6 @@ impl<'a> Reader<'a> {
     /// When the database fails.
     pub fn budgets(&self, day: &str) -> Result<Vec<BudgetStanding>, Error> {
         budgets::list(self.conn, day)
-    }
-
-    /// Lists the delivery targets of the host, by name.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn delivery_targets(&self) -> Result<Vec<DeliveryTarget>, Error> {
-        delivery_targets::list(self.conn)
-    }
-
-    /// Reads a delivery with its text and its binding. `None` if the agent or the row is gone.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn delivery(
-        &self,
-        id: &AgentId,
-        route: &DeliveryRoute,
-        seq: DeliverySeq,
-    ) -> Result<Option<DeliveryRow>, Error> {
-        deliveries::row(self.conn, id, route, seq)
-    }
-
-    /// Returns the state of a route over all agents.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn delivery_lane(&self, route: &DeliveryRoute) -> Result<LaneView, Error> {
-        deliveries::lane_view(self.conn, route)
-    }
-
-    /// Returns the state of a route for one agent, which has this lane there.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn delivery_lane_of(
-        &self,
-        no: AgentNo,
-        id: &AgentId,
-        lane: &OutboxLane,
-    ) -> Result<LaneView, Error> {
-        deliveries::lane_of_agent(self.conn, no, id, lane)
-    }
-
-    /// Lists the newest deliveries of an agent on a route, newest first.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn deliveries(
-        &self,
-        no: AgentNo,
-        route: &DeliveryRoute,
-        count: usize,
-    ) -> Result<Vec<KeptDelivery>, Error> {
-        deliveries::newest(self.conn, no, route, count)
     }
 
     /// Reads a stored text by its hash.

@@ -278,7 +278,7 @@ fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
     let request = request_of(" word".repeat(40_000));
     let estimated = usize::try_from(request.estimated_tokens()).unwrap();
     let room = |is_assumed| {
-        let budget = super::PromptBudget {
+        let budget = super::budget::PromptBudget {
             ceiling: None,
             is_refused: false,
             tokens: 24_000,

@@ -5,7 +5,7 @@
 //! requests are refused with a reason.
 
 use crate::route::budget::LARGEST;
-use crate::route::delivery::{FIELD_BYTES, REPLY_ROUTES};
+use crate::route::operator_binding::{FIELD_BYTES, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     FALLBACKS, MIN_THINKING_TOKENS, OBJECTIVE_BYTES, ORIGIN_NAME_BYTES, TIMER_SUMMARY_BYTES,

@@ -21,7 +21,7 @@ pub(crate) const NAMED_NEXT: &str = "SELECT message_seq FROM log INDEXED BY log_
 pub(crate) const STANDING: &str =
     "SELECT status, envelope FROM messages WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const OLDEST_MESSAGES: &str =
-    "SELECT seq FROM messages WHERE agent_no = ?1 AND seq <= ?2 ORDER BY seq";
+    "SELECT seq FROM messages WHERE agent_no = ?1 AND seq > ?2 AND seq <= ?3 ORDER BY seq";
 pub(crate) const REMOVE_MESSAGE: &str = "DELETE FROM messages WHERE agent_no = ?1 AND seq = ?2";
 
 /// Entries behind a cut that are searched for messages which turns took a second time, and oldest messages that are
@@ -29,6 +29,9 @@ pub(crate) const REMOVE_MESSAGE: &str = "DELETE FROM messages WHERE agent_no = ?
 const SEARCHED: usize = 4_096;
 /// Most of these oldest messages that go in a step.
 const OLDEST: usize = 256;
+
+/// Fewest consecutive messages that went before for which the rows behind them are sought anew.
+const SKIPPED_RUN: u64 = 64;
 
 /// Entries at the beginning of the open turn that are searched for its frame.
 const BEFORE_FRAME: i64 = 64;
@@ -62,31 +65,46 @@ pub(super) fn plan(
     let newest = newest.filter(|taken| taken.seq > cut.through);
     kept.extend(newest.map(|taken| taken.message_seq));
     kept.extend(named_by_agent(conn, no, agent)?);
-    kept.extend(gone_before);
     let of_cut = cut.entries.iter().filter_map(|entry| entry.message_seq);
     let of_cut: BTreeSet<MessageSeq> = of_cut.collect();
     let open_work = named_by_work(conn, no)?;
     let mut gone = Vec::new();
     for seq in of_cut.difference(&kept) {
+        if gone_before.contains(seq) {
+            continue;
+        }
         gone.extend(unless_needed(conn, no, *seq, &open_work)?);
     }
     if knows_all_named && let Some(last) = of_cut.last() {
         // Every message that the log still names is known, so the others up to here are named by nothing.
         let mut statement = conn.prepare_cached(OLDEST_MESSAGES)?;
-        let mut rows = statement.query(params![no.0, last])?;
+        let mut rows = statement.query(params![no.0, 0, last])?;
         let (mut looked, most) = (0, gone.len() + OLDEST);
         while looked < SEARCHED
             && gone.len() < most
             && let Some(row) = rows.next()?
         {
             let seq = named(row)?;
-            if !kept.contains(&seq) && !of_cut.contains(&seq) {
+            if gone_before.contains(&seq) {
+                let run_end = end_of_run(gone_before, seq);
+                if run_end - seq >= SKIPPED_RUN {
+                    drop(rows);
+                    rows = statement.query(params![no.0, run_end, last])?;
+                }
+            } else if !kept.contains(&seq) && !of_cut.contains(&seq) {
                 looked += 1;
                 gone.extend(unless_needed(conn, no, seq, &open_work)?);
             }
         }
     }
     Ok(gone)
+}
+
+/// Returns the last of the consecutive messages from this one on that went before.
+fn end_of_run(gone: &BTreeSet<MessageSeq>, from: MessageSeq) -> MessageSeq {
+    let run = gone.range(from..).zip(from..);
+    let run = run.take_while(|(gone, expected)| *gone == expected);
+    run.last().map_or(from, |(gone, _)| *gone)
 }
 
 /// Returns a message that goes if it is final and no open work names it.
@@ -148,4 +166,16 @@ fn is_final(status: i64) -> bool {
     QueueStatus::ALL
         .into_iter()
         .any(|known| known.is_final() && status_code(known) == status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_ends_before_the_first_message_that_did_not_go() {
+        let gone: BTreeSet<MessageSeq> = [3, 4, 5, 7, 8].into();
+        let ends = [3, 5, 7, 8].map(|from| end_of_run(&gone, from));
+        assert_eq!(ends, [5, 5, 8, 8]);
+    }
 }

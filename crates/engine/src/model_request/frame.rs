@@ -1,0 +1,214 @@
+//! The prompt frame of a request: built from the rows in the first round of a turn, and rebuilt in later ones from the
+//! texts that the first one kept.
+
+use super::RequestFiles;
+use super::budget::{PromptBudget, needs_brief_tools};
+use holon_core::delegation::active_child;
+use holon_core::input::ContextSize;
+use holon_domain::Timestamp;
+use holon_domain::delegation::{ActiveChild, ChildFacts};
+use holon_domain::log::FrameRecord;
+use holon_domain::model::ModelRef;
+use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::tool_set::ToolSet;
+use holon_domain::turn::TerminalReason;
+use holon_domain::work_item::WorkOverview;
+use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, Memory, PlanFile, Work};
+use holon_store::{FrameTexts, MemoryRows, TurnRows};
+
+/// The tools of a request.
+pub(super) struct RequestTools {
+    pub(super) set: ToolSet,
+    /// True if the arguments are not described.
+    is_brief: bool,
+}
+
+/// Chooses the tools of a request, and builds its frame beside them. The first request of a turn describes their
+/// arguments unless pins would give way to that, and later ones offer the same tools, so that every request of a turn
+/// begins like the one before. After a refusal for length the arguments are not described.
+pub(super) fn with_tools(
+    rows: &TurnRows,
+    budget: PromptBudget,
+    offer: impl Fn(bool) -> ToolSet,
+    build: impl Fn(&ToolSet) -> Option<BuiltFrame>,
+) -> Option<(RequestTools, BuiltFrame)> {
+    let built_with = |is_brief| {
+        let set = offer(is_brief);
+        let built = build(&set)?;
+        Some((RequestTools { set, is_brief }, built))
+    };
+    let kept = rows.frame.as_ref().map(|kept| kept.brief_tools);
+    if budget.ceiling.is_some() {
+        return built_with(true);
+    }
+    let (tools, built) = built_with(kept.unwrap_or(false))?;
+    if kept.is_none() && needs_brief_tools(&built, budget.is_assumed) {
+        return built_with(true);
+    }
+    Some((tools, built))
+}
+
+pub(super) fn frame_record(
+    rows: &TurnRows,
+    built: &BuiltFrame,
+    tools: &RequestTools,
+) -> FrameRecord {
+    let cache = &built.frame.cache;
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
+    FrameRecord {
+        prompt_cache_key: cache.prompt_cache_key.clone(),
+        context_fingerprint: cache.context_fingerprint.clone(),
+        working_memory_revision: cache.working_memory_revision,
+        compression_epoch: cache.compression_epoch,
+        stable: built.stable_hash.clone(),
+        agent_scoped: built.agent_scoped_hash.clone(),
+        surroundings: built.surroundings_hash.clone(),
+        work: built.work.clone(),
+        episodes: built.episodes_hash.clone(),
+        agent_parts: built.agent_parts.clone(),
+        work_parts: built.work_parts.clone(),
+        work_item_id: current.map(|item| item.id.clone()),
+        operator_seq: operator.filter(|_| built.shows_operator_words),
+        repairs: repairs(rows),
+        cuts: built.cuts.clone(),
+        over_tokens: u32::try_from(built.over_tokens).unwrap_or(u32::MAX),
+        brief_tools: tools.is_brief,
+        tools_tokens: u32::try_from(tools.set.estimated_tokens()).unwrap_or(u32::MAX),
+        budget_tokens: built.budget_tokens,
+    }
+}
+
+/// Returns the failure that the turn repairs, as its first request found it.
+fn repairs(rows: &TurnRows) -> Option<TerminalReason> {
+    match &rows.frame {
+        Some(kept) => kept.repairs,
+        None => {
+            let current = rows.messages.get(&rows.turn.message_seq)?;
+            holon_prompt::repaired_failure(current, rows.agent.work.failed_turn.as_ref())
+        }
+    }
+}
+
+pub(super) fn context_size(built: &BuiltFrame) -> ContextSize {
+    let blocks = built.frame.context_blocks.iter();
+    ContextSize {
+        sections: built.sections,
+        context_chars: blocks.map(|block| block.text.len()).sum(),
+        system_chars: built.frame.system_prompt.len(),
+    }
+}
+
+/// Builds the prompt frame in the first round of a turn; later rounds rebuild it from the stored texts.
+pub(super) fn build_frame(
+    rows: &TurnRows,
+    model: &ModelRef,
+    tools: &ToolSet,
+    budget: PromptBudget,
+    files: &RequestFiles,
+) -> Option<BuiltFrame> {
+    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
+    let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
+    let children = shown_children(&rows.children);
+    let nothing = WorkOverview::default();
+    let no_memory = MemoryRows::default();
+    let memory = match &rows.frame {
+        Some(kept) => kept_memory(kept),
+        None => {
+            let remembered = rows.memory.as_ref().unwrap_or(&no_memory);
+            Memory::Rows(&remembered.state, &remembered.episodes)
+        }
+    };
+    let work = match &rows.frame {
+        Some(kept) => Work::Kept(kept.work.as_deref()),
+        None => Work::Rows(
+            rows.work.as_ref().unwrap_or(&nothing),
+            current_plan(rows, &files.plan),
+        ),
+    };
+    let current = rows.messages.get(&rows.turn.message_seq)?;
+    let input = FrameInput {
+        work,
+        memory,
+        repairs: repairs(rows),
+        agent: &rows.agent,
+        guidance: &files.guidance,
+        model,
+        turn_index: rows.turn.turn_index,
+        current,
+        history: &history,
+        operator: rows.operator.as_ref().map(|(_, message)| message),
+        tasks: &tasks,
+        children: &children,
+        now: rows.turn.started_at,
+        tools,
+        budget_tokens: budget.tokens,
+        budget_is_assumed: budget.is_assumed,
+        is_refused: budget.ceiling.is_some(),
+    };
+    Some(match &rows.frame {
+        Some(kept) => holon_prompt::rebuild(&input, kept_frame(kept)),
+        None => holon_prompt::build(&input),
+    })
+}
+
+/// Returns what the first request of a turn showed of the agent's memory.
+pub(crate) fn kept_memory(texts: &FrameTexts) -> Memory<'_> {
+    Memory::Kept {
+        revision: texts.memory_revision,
+        episodes: texts.episodes.as_deref(),
+    }
+}
+
+pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
+    KeptFrame {
+        stable: &texts.stable,
+        agent_scoped: &texts.agent_scoped,
+        agent_parts: &texts.agent_parts,
+        work_parts: &texts.work_parts,
+        surroundings: texts.surroundings.as_deref(),
+        cuts: &texts.cuts,
+        over_tokens: texts.over_tokens,
+        budget_tokens: texts.budget_tokens,
+    }
+}
+
+/// Uses the plan look at the turn's item for the current item if both are the same.
+fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanFile) -> &'a PlanFile {
+    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
+    let same = current
+        .zip(rows.item.as_ref())
+        .is_some_and(|(current, item)| current.id == item.id);
+    if same { plan } else { &PlanFile::Known }
+}
+
+pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
+    HistoryItem {
+        message: item.message.clone(),
+        answer: item.answer.clone(),
+        is_failure: item.is_failure,
+        turn_index: item.turn_index,
+        log_seq: item.seq,
+    }
+}
+
+/// Describes the children of an agent for its prompt.
+pub(crate) fn shown_children(rows: &[(TaskRecord, Box<ChildFacts>)]) -> Vec<ActiveChild> {
+    let shown = rows.iter().map(|(task, facts)| active_child(task, facts));
+    shown.collect()
+}
+
+/// Lists the tasks that ran at a time, oldest first. Every round of a turn lists the same ones, even after some have
+/// ended.
+pub(crate) fn tasks_running_at(newest_first: &[TaskRecord], at: Timestamp) -> Vec<TaskListEntry> {
+    let ran = |task: &TaskRecord| {
+        task.created_at < at && task.end.as_ref().is_none_or(|end| end.ended_at > at)
+    };
+    let mut ran: Vec<TaskListEntry> = newest_first
+        .iter()
+        .filter(|task| ran(task))
+        .map(TaskRecord::list_entry)
+        .collect();
+    ran.reverse();
+    ran
+}
