@@ -13,11 +13,13 @@ pub(crate) struct Documented {
 pub(crate) fn documented(source: &str) -> Vec<Documented> {
     let mut found = Vec::new();
     let mut doc: Vec<&str> = Vec::new();
+    let mut in_attribute = false;
     for line in source.lines().map(str::trim) {
         if let Some(words) = line.strip_prefix("///") {
             doc.push(words.trim());
-        } else if line.starts_with("#[") {
-            // An attribute stands between a doc comment and what it documents.
+        } else if in_attribute || line.starts_with("#[") {
+            // An attribute, on one line or several, stands between a doc comment and what it documents.
+            in_attribute = !line.ends_with(']');
         } else if !doc.is_empty() {
             let item = line.to_owned();
             found.push(Documented {
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn a_doc_comment_belongs_to_the_next_line_that_is_no_attribute() {
-        let source = "/// One,\n/// and on.\n#[serde(default)]\npub a: u8,\n\npub b: u8,\n/// Two.\npub c: u8,\n";
+        let source = "/// One,\n/// and on.\n#[serde(default)]\npub a: u8,\n\npub b: u8,\n/// Two.\n#[derive(\n    A, B,\n)]\npub c: u8,\n";
         let found: Vec<(String, String)> = documented(source)
             .into_iter()
             .map(|entry| (entry.doc, entry.item))

@@ -45,7 +45,7 @@ pub enum TerminalReason {
 }
 
 impl TerminalReason {
-    /// Every reason.
+    /// Every reason, in the order of their declaration.
     pub const ALL: [Self; 10] = [
         Self::Finished,
         Self::Slept,
