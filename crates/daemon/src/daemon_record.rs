@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Largest record that is read; a real one has less than a tenth of this.
+/// Largest record that is read; a real one has less than a fifth of this.
 const MAX_BYTES: u64 = 64 << 10;
 
 /// The record of a running host. Fields that a host of an earlier build did not write are absent.

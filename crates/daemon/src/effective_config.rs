@@ -5,7 +5,7 @@
 //! model that was chosen because a credential for it was found does not count: it follows the caller's credentials. The
 //! token itself has a mark of its own in the record.
 
-use holon_config::{Access, HostOptions, Settings, Source, TokenOption};
+use holon_config::{Access, HostOptions, KEYS, Settings, Source, TokenOption};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,10 +17,18 @@ const FINGERPRINT_BYTES: usize = 16;
 const MARK_BYTES: usize = 4;
 /// Key whose derived value does not count.
 const MODEL_KEY: &str = "model.default";
+/// Key whose value the options of a start can replace.
+const ADDRESS_KEY: &str = "serve.http_addr";
 
-/// The effective configuration of a host: the values of its settings and of the options of its start, by name.
+/// The effective configuration of a host: the values of its settings and the options of its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EffectiveConfig(BTreeMap<String, String>);
+pub struct EffectiveConfig {
+    /// The values that hold, one on a line.
+    lines: Vec<String>,
+    /// Values of the parts by the names that operators know them by. The settings of all providers, models and the like
+    /// are one part each, so that the number of parts is bounded.
+    parts: BTreeMap<String, String>,
+}
 
 /// Short hashes of the parts of a configuration, by their names. Empty for a host of an earlier build.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,36 +45,59 @@ impl EffectiveConfig {
             TokenOption::Given => "given".to_owned(),
         };
         let derived = Source::Credentials.as_str();
-        let settings = settings.effective().into_iter().map(|setting| {
+        let (mut lines, mut parts) = (Vec::new(), BTreeMap::<String, String>::new());
+        for setting in settings.effective() {
             let is_derived = setting.key == MODEL_KEY && setting.source == derived;
             let value = setting.value.filter(|_| !is_derived);
-            (setting.key, format!("{value:?}"))
-        });
+            let line = format!("{}={value:?}", setting.key);
+            let part = parts.entry(part_of(&setting.key)).or_default();
+            part.push_str(&line);
+            part.push('\n');
+            lines.push(line);
+        }
+        lines.sort();
+        lines.push(format!("access={}", access.mode));
+        lines.push(format!("advertise={:?}", access.advertise_url));
+        lines.push(format!("hosts={:?}", access.allowed_hosts));
+        lines.push(format!("token={token}"));
+        // What access leads to follows from these and from the address.
         let options = [
-            ("--access", access.mode.to_string()),
-            ("--advertise", format!("{:?}", access.advertise_url)),
-            ("--host", format!("{:?}", access.allowed_hosts)),
-            ("--token-file", token),
+            ("--access", options.access.to_string()),
+            ("--advertise", format!("{:?}", options.advertise)),
+            ("--host", format!("{:?}", options.host)),
+            ("--token-file or --token", token),
         ];
-        let options = options.map(|(name, value)| (name.to_owned(), value));
-        Self(settings.chain(options).collect())
+        parts.extend(options.map(|(name, value)| (name.to_owned(), value)));
+        Self { lines, parts }
     }
 
     /// Returns the fingerprint, as hex digits.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let lines = self.0.iter().map(|(name, value)| format!("{name}={value}"));
-        let lines: Vec<String> = lines.collect();
-        digest(&lines.join("\n"), FINGERPRINT_BYTES)
+        digest(&self.lines.join("\n"), FINGERPRINT_BYTES)
     }
 
     /// Returns the marks of the parts.
     #[must_use]
     pub fn marks(&self) -> ConfigMarks {
-        let marks = self.0.iter();
+        let marks = self.parts.iter();
         let marks = marks.map(|(name, value)| (name.clone(), digest(value, MARK_BYTES)));
         ConfigMarks(marks.collect())
     }
+}
+
+/// Returns the part that a setting belongs to: itself, or its family for a setting of one provider, model or the like.
+fn part_of(key: &str) -> String {
+    if key == ADDRESS_KEY {
+        return format!("{ADDRESS_KEY} (--listen, --port)");
+    }
+    let is_single = KEYS.iter().any(|known| known.name == key);
+    let family = KEYS.iter().filter_map(|known| known.name.split_once('<'));
+    let mut family = family.filter(|(prefix, _)| !is_single && key.starts_with(prefix));
+    let family = family
+        .next()
+        .map(|(prefix, _)| prefix.trim_end_matches('.'));
+    family.unwrap_or(key).to_owned()
 }
 
 impl ConfigMarks {
@@ -185,7 +216,32 @@ mod tests {
         assert_eq!(plain.differing(&plain), Vec::<&str>::new());
         assert_eq!(plain.differing(&ConfigMarks::default()), Vec::<&str>::new());
         let named = plain.differing(&other);
-        assert_eq!(named, ["--advertise", "--host", "model.default"]);
+        assert_eq!(named, ["--advertise", "model.default"]);
         assert_eq!(named, other.differing(&plain));
+    }
+
+    #[test]
+    fn the_number_of_parts_is_bounded() {
+        let mut file = String::new();
+        for number in 0..1_000 {
+            file += &format!("[models.catalog.\"own/m{number}\"]\ncontext_window_tokens = 9000\n");
+        }
+        let plain = of("", &[], "/a", &HostOptions::default()).marks();
+        let many = of(&file, &[], "/a", &HostOptions::default()).marks();
+        assert_eq!(plain.differing(&many), ["models.catalog"]);
+        assert!(serde_json::to_string(&many).unwrap().len() < 8 << 10);
+    }
+
+    #[test]
+    fn the_address_is_named_with_its_options() {
+        let on = |port| HostOptions {
+            port: Some(port),
+            ..HostOptions::default()
+        };
+        let (first, second) = (of("", &[], "/a", &on(1)), of("", &[], "/a", &on(2)));
+        assert_eq!(
+            first.marks().differing(&second.marks()),
+            ["serve.http_addr (--listen, --port)"]
+        );
     }
 }

@@ -102,6 +102,19 @@ fn results(rows: &Rows) -> Vec<String> {
         .collect()
 }
 
+/// Children that were archived because their task ended before they were done. What was queued for them stays queued.
+fn stopped_children(rows: &Rows) -> BTreeSet<i64> {
+    let cut_short = rows.tasks.iter();
+    let cut_short = cut_short.filter(|task| task.ended && task.record["status"] != "completed");
+    let cut_short: BTreeSet<&str> = cut_short.map(|task| task.id.as_str()).collect();
+    let archived = rows.agents.iter().filter(|row| row.archived);
+    let stopped = archived.filter(|row| {
+        let task = row.parent_task.as_deref();
+        task.is_some_and(|task| cut_short.contains(task))
+    });
+    stopped.map(|row| row.no).collect()
+}
+
 /// Rule: no work is left and no process runs.
 fn rest(evidence: &Evidence) -> Vec<String> {
     let rows = &evidence.rows;
@@ -117,10 +130,9 @@ fn rest(evidence: &Evidence) -> Vec<String> {
     let turns = turns.map(|row| format!("{}: its turn is open", row.id));
     let temporary = rows.agents.iter().filter(|row| row.temporary);
     let temporary = temporary.map(|row| format!("{}: a temporary agent is left", row.id));
-    let archived = rows.agents.iter().filter(|row| row.archived);
-    let archived: BTreeSet<i64> = archived.map(|row| row.no).collect();
+    let stopped = stopped_children(rows);
     let queued = rows.messages.iter().filter(|row| row.queued);
-    let queued = queued.filter(|row| !archived.contains(&row.agent));
+    let queued = queued.filter(|row| !stopped.contains(&row.agent));
     let queued = queued.map(|row| {
         let (name, kind) = (rows.name(row.agent), &row.kind);
         format!("{name}: {} ({kind}) is still queued", row.id)

@@ -46,7 +46,8 @@ pub(crate) struct AgentRow {
     pub(crate) no: i64,
     pub(crate) id: String,
     pub(crate) temporary: bool,
-    /// Stopped for good, with what was queued.
+    /// Task of the parent that a child works for.
+    pub(crate) parent_task: Option<String>,
     pub(crate) archived: bool,
     pub(crate) open_turn: bool,
     pub(crate) oldest_event: i64,
@@ -247,6 +248,9 @@ fn agent(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
         id: row.get(1)?,
         oldest_event: row.get(2)?,
         temporary: settings["run"]["when_over"] == "remove",
+        parent_task: settings["supervision"]["task_id"]
+            .as_str()
+            .map(str::to_owned),
         archived: record["archived_at"].is_string(),
         open_turn: record["open_turn"].is_object(),
         counters: Counters {

@@ -17,9 +17,11 @@ pub(crate) fn documented(source: &str) -> Vec<Documented> {
     for line in source.lines().map(str::trim) {
         if let Some(words) = line.strip_prefix("///") {
             doc.push(words.trim());
-        } else if in_attribute || line.starts_with("#[") {
+        } else if in_attribute {
+            in_attribute = line != ")]";
+        } else if line.starts_with("#[") {
             // An attribute, on one line or several, stands between a doc comment and what it documents.
-            in_attribute = !line.ends_with(']');
+            in_attribute = !line.contains(']');
         } else if !doc.is_empty() {
             let item = line.to_owned();
             found.push(Documented {

@@ -1,8 +1,8 @@
 //! The body of the fuzz target on inputs of every shape, a bounded number of them.
 
+use crate::diffs::unified;
 use holon_patch::fuzzing::{check, check_on};
 use proptest::prelude::*;
-use similar::TextDiff;
 
 /// Pieces of patches, ends included.
 const PARTS: &[&str] = &[
@@ -99,12 +99,7 @@ fn fitting() -> impl Strategy<Value = Vec<u8>> {
     };
     (lines(), lines(), 0..4_usize).prop_map(|(old, new, context)| {
         let (old, new) = (old.concat(), new.concat());
-        let diff = TextDiff::from_lines(&old, &new);
-        let patch = diff
-            .unified_diff()
-            .context_radius(context)
-            .header("a/f", "b/f")
-            .to_string();
+        let patch = unified(&old, &new, context);
         [patch.as_bytes(), b"\0", old.as_bytes()].concat()
     })
 }

@@ -4,6 +4,7 @@
     reason = "git is the other side of the comparison and works on files"
 )]
 
+use crate::diffs::unified;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +12,6 @@ use std::process::Command;
 use holon_patch::{Applied, Change, Patch};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use similar::TextDiff;
 use tempfile::TempDir;
 
 type Tree = BTreeMap<String, String>;
@@ -226,11 +226,7 @@ fn what_git_applies_is_applied_the_same() {
         prop::collection::vec("[A-Z]{3,9}", 0..6),
     );
     let outcome = run(120).run(&strategy, |((old, new), context, before)| {
-        let diff = TextDiff::from_lines(&old, &new)
-            .unified_diff()
-            .context_radius(context)
-            .header("a/f", "b/f")
-            .to_string();
+        let diff = unified(&old, &new, context);
         // The diff's maker takes a lone carriage return for a line end, which makes its diff no well-formed one.
         prop_assume!(!diff.is_empty() && !new.ends_with('\r'));
         // The file has moved on since the diff was made: lines came in before it. Every line is another, since git

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod bounds;
+mod diffs;
 mod fuzzing;
 mod git;
 mod headers;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::diffs::unified;
 use holon_patch::{Applied, ErrorKind, Patch};
 use proptest::prelude::*;
-use similar::TextDiff;
 
 /// Lines from a few words, so that copies are frequent; some look like parts of a patch.
 const WORDS: [&str; 14] = [
@@ -77,15 +77,6 @@ fn text(lines: &[usize], ends: Ends, last_end: bool) -> String {
     text
 }
 
-/// A diff of `f`; an empty one has no headers.
-fn diff(old: &str, new: &str, context: usize) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    diff.unified_diff()
-        .context_radius(context)
-        .header("a/f", "b/f")
-        .to_string()
-}
-
 fn applied(patch: &str, old: &str) -> Result<String, TestCaseError> {
     let fail =
         |error: holon_patch::Error| TestCaseError::fail(format!("{error}\n{patch}\n{old:?}"));
@@ -120,7 +111,7 @@ proptest! {
     ) {
         // Without a line of context nothing shows whether an added line end is meant as it stands.
         let context = context.max(usize::from(old.contains('\r') || new.contains('\r')));
-        let patch = diff(&old, &new, context);
+        let patch = unified(&old, &new, context);
         if patch.is_empty() {
             prop_assert_eq!(old, new);
         } else {
@@ -133,7 +124,7 @@ proptest! {
         (old, new) in texts(Ends::Lf),
         shift in 1_u32..50,
     ) {
-        let patch = diff(&old, &new, 3);
+        let patch = unified(&old, &new, 3);
         prop_assume!(!patch.is_empty());
         let shifted = renumbered(&patch, |line| {
             let rest = line.strip_prefix("@@ -").expect("a hunk header");
@@ -173,7 +164,7 @@ proptest! {
             .filter(|n| !changed.contains(n) || n % 3 != 0)
             .map(|n| if changed.contains(&n) { format!("  new {n}\n") } else { format!("  line {n}\n") })
             .collect();
-        let patch = renumbered(&diff(&old, &new, 3), |line| match form {
+        let patch = renumbered(&unified(&old, &new, 3), |line| match form {
             0 => "@@\n".to_owned(),
             1 => format!("@@ -{shift},1 +{shift},7 @@\n"),
             2 => format!("@@ -{shift},99 +1 @@ fn x()\n"),
@@ -193,7 +184,7 @@ proptest! {
         let at = at % count;
         let old: String = (0..count).map(|n| format!("{}line {n}\n", " ".repeat(n % 5))).collect();
         let new = old.replace(&format!("line {at}\n"), &format!("new {at}\n"));
-        let patch: String = diff(&old, &new, 3)
+        let patch: String = unified(&old, &new, 3)
             .split_inclusive('\n')
             .map(|line| line.strip_prefix(' ').unwrap_or(line))
             .collect();
@@ -204,8 +195,8 @@ proptest! {
     #[test]
     fn an_addition_and_a_deletion_are_each_others_reverse((text, _) in texts(Ends::Mixed)) {
         prop_assume!(!text.is_empty());
-        let add = diff("", &text, 3).replacen("--- a/f", "--- /dev/null", 1);
-        let delete = diff(&text, "", 3).replacen("+++ b/f", "+++ /dev/null", 1);
+        let add = unified("", &text, 3).replacen("--- a/f", "--- /dev/null", 1);
+        let delete = unified(&text, "", 3).replacen("+++ b/f", "+++ /dev/null", 1);
         let added = Patch::parse(&add).expect("readable").files[0].apply(None);
         let content = match added {
             Ok(Applied::Write { content, .. }) => content,

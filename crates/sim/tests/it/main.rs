@@ -153,17 +153,17 @@ const WANTED: &[&str] = &[
 /// Fewest seeds that are played.
 const FEWEST_SEEDS: u64 = 100;
 /// Most seeds that are played until every situation is reached.
-const MOST_SEEDS: u64 = 500;
+const MOST_SEEDS: u64 = 400;
 
 #[test]
 fn seeds_hold_and_reach_every_situation() {
     let mut reached = Coverage::default();
     let mut missed = WANTED.to_vec();
-    for seed in 0..MOST_SEEDS {
-        reached.add(&held(&Plan::of(seed)).coverage);
+    for played in 1..=MOST_SEEDS {
+        reached.add(&held(&Plan::of(played - 1)).coverage);
         missed.retain(|name| reached.of(name) == 0);
-        if missed.is_empty() && seed >= FEWEST_SEEDS {
-            println!("reached by {seed} seeds");
+        if missed.is_empty() && played >= FEWEST_SEEDS {
+            println!("reached by {played} seeds");
             return;
         }
     }

@@ -432,6 +432,16 @@ fn a_call_without_a_result_or_with_two_is_found() {
     }
 }
 
+/// Violations with a message in the queue of an archived child whose task ended with this status.
+fn archived_child(status: &str) -> String {
+    found(|e| {
+        let child = &mut e.rows.agents[0];
+        (child.archived, child.parent_task) = (true, Some("task_1".to_owned()));
+        e.rows.tasks[0].record["status"] = json!(status);
+        e.rows.messages[0].queued = true;
+    })
+}
+
 #[test]
 fn unfinished_work_and_running_processes_are_found() {
     let open = EffectRow {
@@ -460,12 +470,10 @@ fn unfinished_work_and_running_processes_are_found() {
             found(|e| e.rows.messages[0].queued = true),
             "a: m1 (operator_prompt) is still queued",
         ),
+        (archived_child("cancelled"), ""),
         (
-            found(|e| {
-                e.rows.agents[0].archived = true;
-                e.rows.messages[0].queued = true;
-            }),
-            "",
+            archived_child("completed"),
+            "a: m1 (operator_prompt) is still queued",
         ),
         (
             found(|e| e.processes = vec!["7 sleep".to_owned()]),

@@ -186,14 +186,13 @@ fn refuse(refusal: StartRefusal, found: &Found, wanted: &WantedHost, home: &Path
     Failure::new(Exit::Failed, code, message).hint(hint)
 }
 
-/// Names what differs between the running host and the one that is wanted, behind a colon. The same settings with another
-/// token have no other difference.
+/// Names what differs between the running host and the one that is wanted, behind a colon.
 fn name_differences(found: &Found, wanted: &WantedHost) -> String {
     let Some(record) = found.current_record() else {
         return String::new();
     };
     let mut names = record.config_marks.differing(&wanted.config_marks);
-    if record.config_fingerprint.as_ref() == Some(&wanted.fingerprint) {
+    if wanted.token_mark.is_some() && wanted.token_mark != record.token_mark {
         names.push("the token");
     }
     match names.as_slice() {

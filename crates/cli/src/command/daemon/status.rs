@@ -85,7 +85,7 @@ fn build(home: &Path, found: &Found, state: Health, report: HostReport) -> Daemo
     }
 }
 
-/// Returns the address and the fingerprint that a start with these options would have. `None` if the settings cannot
+/// Returns the address and the configuration that a start with these options would have. `None` if the settings cannot
 /// be read.
 fn configuration(home: &Path, options: &HostOptions) -> Option<(String, EffectiveConfig)> {
     let flags = host_plan::flags(Some(home.to_owned()), options);
