@@ -26,6 +26,8 @@ const PACE_MS: u64 = 1_000;
 const PACE_MAX_MS: u64 = 120_000;
 /// Retries of one model in one round.
 const RETRIES: u32 = 2;
+/// Failure after which a shorter request is sent.
+const TOO_LONG: &str = "context_length_exceeded";
 
 /// The ticks for one item since something changed.
 #[derive(Debug, Clone, Copy, Default)]
@@ -50,6 +52,8 @@ pub(super) struct TickBook {
     own_turns: u32,
     last_end: Option<Timestamp>,
     retries: u32,
+    /// Repetitions of a request that was too long. They come beside the retries.
+    shortened: u32,
     /// Items that an operator created and no call of the agent has completed yet.
     asked_for: BTreeSet<WorkItemId>,
 }
@@ -105,6 +109,14 @@ impl TickBook {
                 Event::SystemTickEmitted(tick) => self.record_tick(tick, seen, coverage)?,
                 Event::TurnStarted(turn) => self.record_start(turn, seen)?,
                 Event::TurnTerminal(turn) => self.record_end(turn, seen.now),
+                Event::ProviderRetryScheduled(retry) if retry.failure_kind == TOO_LONG => {
+                    self.shortened += 1;
+                    ensure(
+                        self.shortened == 1,
+                        "a request that was too long is repeated once, shorter",
+                        || format!("{retry:?}"),
+                    )?;
+                }
                 Event::ProviderRetryScheduled(retry) if retry.cause == PauseCause::Retry => {
                     self.retries += 1;
                     let retries = self.retries;
@@ -117,7 +129,7 @@ impl TickBook {
                 Event::ProviderFallbackSelected(_)
                 | Event::TurnSuspended(_)
                 | Event::TurnSuspensionEnded(_)
-                | Event::AssistantRoundRecorded(_) => self.retries = 0,
+                | Event::AssistantRoundRecorded(_) => (self.retries, self.shortened) = (0, 0),
                 _ => {}
             }
         }
@@ -213,7 +225,7 @@ impl TickBook {
     }
 
     fn record_start(&mut self, turn: &TurnStarted, seen: &WorkObservation<'_>) -> Verdict<()> {
-        self.retries = 0;
+        (self.retries, self.shortened) = (0, 0);
         let message = turn.message_seq.and_then(|seq| seen.known.get(&seq));
         let own = message.filter(|message| message.self_caused);
         // A turn of any tick or follow-up counts for the item it names, or else for the current one.
