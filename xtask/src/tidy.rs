@@ -4,6 +4,7 @@ mod comments;
 mod heads;
 mod lines;
 mod places;
+mod reserved;
 mod subjects;
 mod words;
 
@@ -24,6 +25,7 @@ pub(crate) fn check(repo: &Repo) -> Result<Vec<Finding>, Failure> {
             findings.extend(words::check(source));
         }
     }
+    findings.extend(reserved::check(&texts));
     findings.extend(code_map(repo)?);
     findings.extend(subjects::check(repo));
     findings.extend(stale(repo, docs::pages(repo)?, "cargo xtask docs"));

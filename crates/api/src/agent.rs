@@ -1,6 +1,7 @@
 //! Requests that create an agent, and that start or stop it.
 
 use crate::message::FieldPresence;
+use holon_domain::agent::IdentityView;
 use holon_domain::authority::TrustLevel;
 use holon_domain::message::AdmissionContext;
 use holon_domain::{AgentId, RunId, Timestamp};
@@ -27,6 +28,36 @@ pub struct CreateAgentRequest {
     /// Text that is added to the agent's `AGENTS.md`. Refused for an agent that exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
+    /// Accepted from older clients, ignored, and answered with a notice: the route decides the authority.
+    #[serde(default, skip_serializing)]
+    #[schemars(with = "serde_json::Value")]
+    pub trust: FieldPresence,
+}
+
+/// Response to a [`CreateAgentRequest`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CreateAgentResponse {
+    /// Its fields are serialised beside the others.
+    #[serde(flatten)]
+    pub identity: IdentityView,
+    /// Says which field of the request had no effect; absent if there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+impl CreateAgentResponse {
+    /// Builds the response, with a notice if the caller claimed a trust.
+    #[must_use]
+    pub fn new(identity: IdentityView, trust: FieldPresence) -> Self {
+        let notice = match trust {
+            FieldPresence::Absent => None,
+            FieldPresence::Present => Some(
+                "trust is ignored: the route decides the authority of an agent; leave the field out"
+                    .to_owned(),
+            ),
+        };
+        Self { identity, notice }
+    }
 }
 
 /// Action of a control request.
@@ -229,12 +260,12 @@ mod tests {
 
     #[test]
     fn a_field_a_request_does_not_know_is_refused() {
-        let verdict = serde_json::from_str::<CreateAgentRequest>(r#"{"trust":"trusted_operator"}"#);
+        let verdict = serde_json::from_str::<CreateAgentRequest>(r#"{"authority":"operator"}"#);
         assert!(
             verdict
                 .expect_err("refused")
                 .to_string()
-                .contains("unknown field `trust`")
+                .contains("unknown field `authority`")
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::usage::spell_cost;
 use holon_domain::Timestamp;
-use holon_domain::budget::{BudgetPeriod, BudgetStanding};
+use holon_domain::budget::{BudgetPeriod, BudgetStanding, UnreadableBudget};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -48,7 +48,7 @@ where
 #[serde(deny_unknown_fields)]
 pub struct SetBudgetRequest {
     pub budget: BudgetName,
-    /// Most input and output tokens.
+    /// Most input and output tokens. A limit of the budget that is left out stays as it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
     /// Most US dollars, as a decimal number such as `2.50`.
@@ -108,10 +108,35 @@ impl From<BudgetStanding> for BudgetView {
     }
 }
 
+/// A stored budget that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreadableBudgetView {
+    /// Row of the database, and its fault.
+    pub row: String,
+    /// What the budget may limit.
+    pub covers: Vec<String>,
+    /// Commands that replace or remove it.
+    pub next_step: String,
+}
+
+impl From<UnreadableBudget> for UnreadableBudgetView {
+    fn from(budget: UnreadableBudget) -> Self {
+        let next_steps = budget.keys.iter().map(|key| budget.mend(key));
+        Self {
+            covers: budget.keys.iter().map(ToString::to_string).collect(),
+            next_step: next_steps.collect::<Vec<_>>().join("; "),
+            row: budget.row,
+        }
+    }
+}
+
 /// Answer of `GET /budgets`, and of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetsResponse {
     pub budgets: Vec<BudgetView>,
+    /// Stored budgets that cannot be read. Nothing that they may limit calls a model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableBudgetView>,
     /// Time zone in which days begin.
     pub time_zone: String,
     /// Limit of the settings for each agent and day, which a budget of the agent replaces. Absent if there is none.

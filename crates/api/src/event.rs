@@ -238,6 +238,9 @@ fn round_fields(round: &ProviderRoundCompleted) -> Vec<(&'static str, Value)> {
     if let Some(reduced) = tries.context_management {
         fields.push(("context_management", json!(reduced)));
     }
+    if let Some(claim) = tries.implausible_usage {
+        fields.push(("implausible_usage", json!(claim)));
+    }
     fields
 }
 

@@ -31,14 +31,15 @@ pub mod workspace;
 
 pub use agent::{
     AbortMode, AbortRunRequest, AbortRunResponse, ArchiveAgentResponse, ControlAction,
-    ControlRequest, ControlResponse, CreateAgentRequest, DeleteAgentResponse, DeletedAgent,
+    ControlRequest, ControlResponse, CreateAgentRequest, CreateAgentResponse, DeleteAgentResponse,
+    DeletedAgent,
 };
 pub use archive::{
     ARCHIVE_MEDIA_TYPE, CloneAgentRequest, ExportAgentRequest, ExportReport, ImportQuery,
 };
 pub use budget::{
     BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
-    ClearBudgetResponse, SetBudgetRequest,
+    ClearBudgetResponse, SetBudgetRequest, UnreadableBudgetView,
 };
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{
@@ -78,8 +79,8 @@ pub use task::{
     TaskResponse, TaskStopResponse,
 };
 pub use token::{
-    CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER, RevokeTokenResponse,
-    TokenView, TokensResponse, is_repeated,
+    CLI_SURFACE, CreateTokenRequest, CreateTokenResponse, IDEMPOTENCY_KEY_HEADER,
+    RevokeTokenResponse, SURFACE_HEADER, TokenView, TokensResponse, is_repeated,
 };
 pub use trigger::{
     CallbackResponse, CreateTriggerRequest, RevealTriggerResponse, SetWebhookRequest,

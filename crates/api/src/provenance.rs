@@ -8,7 +8,7 @@ use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::event::Event;
 use holon_domain::feed::EventRecord;
 use holon_domain::message::{AdmissionContext, DeliverySurface, MessageLabels, Origin};
-use holon_domain::{MessageId, RunId, TaskId, WorkItemId};
+use holon_domain::{MessageId, RunId, TaskId, TriggerId, WaitId, WorkItemId};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -69,6 +69,15 @@ pub struct Provenance {
     pub task_id: Option<TaskId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
+    /// Work item of a parent for which a child works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_work_item_id: Option<WorkItemId>,
+    /// Capability through which the cause came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_trigger_id: Option<TriggerId>,
+    /// Waits that the event declares or ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_intent_ids: Vec<WaitId>,
     /// Copied unchanged from the message, never interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,
@@ -147,6 +156,12 @@ impl Provenance {
             run_id: self.run_id.or(other.run_id),
             task_id: self.task_id.or(other.task_id),
             work_item_id: self.work_item_id.or(other.work_item_id),
+            parent_work_item_id: self.parent_work_item_id.or(other.parent_work_item_id),
+            external_trigger_id: self.external_trigger_id.or(other.external_trigger_id),
+            waiting_intent_ids: match self.waiting_intent_ids.is_empty() {
+                true => other.waiting_intent_ids,
+                false => self.waiting_intent_ids,
+            },
             correlation_id: self.correlation_id.or(other.correlation_id),
             causation_id: self.causation_id.or(other.causation_id),
         }
@@ -183,7 +198,10 @@ impl Provenance {
             Event::MessageProcessingAborted(e) => {
                 Self::message_in_run(&e.message_id, e.run_id.as_ref())
             }
-            Event::TurnStarted(e) => Self::message_in_run(&e.message_id, Some(&e.run_id)),
+            Event::TurnStarted(e) => Self {
+                task_id: e.task_id.clone(),
+                ..Self::message_in_run(&e.message_id, Some(&e.run_id))
+            },
             Event::ContinuationResolved(e) => Self::message(Some(&e.message_id)),
             Event::SchedulerDecision(e) => Self::message(e.message_id.as_ref()),
             Event::RuntimeError(e) => Self::message_in_run(&e.message_id, e.run_id.as_ref()),
@@ -202,9 +220,13 @@ impl Provenance {
             Event::WorkItemRecheckConsumed(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemCompletionReportPromoted(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemCompletionWarning(e) => Self::item(Some(&e.work_item_id)),
-            Event::WaitingIntentCreated(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WaitingIntentCreated(e) => Self {
+                waiting_intent_ids: vec![e.wait_id.clone()],
+                ..Self::item(e.work_item_id.as_ref())
+            },
             Event::WaitingIntentEnded(e) => Self {
                 task_id: e.task_id.clone(),
+                waiting_intent_ids: vec![e.wait_id.clone()],
                 ..Self::item(e.work_item_id.as_ref())
             },
             Event::WorkItemEnqueueRequested(e) => Self {
@@ -222,17 +244,31 @@ impl Provenance {
             },
             Event::WorkItemStaleReminderInjected(e) => Self::item(Some(&e.work_item_id)),
             Event::WorkItemStaleReminderSkipped(e) => Self::item(Some(&e.work_item_id)),
-            Event::WaitingIntentCancelled(e) => Self::item(e.work_item_id.as_ref()),
-            Event::ExternalWaitWithoutRecovery(e) => Self::item(e.work_item_id.as_ref()),
+            Event::WaitingIntentCancelled(e) => Self {
+                waiting_intent_ids: vec![e.wait_id.clone()],
+                ..Self::item(e.work_item_id.as_ref())
+            },
+            Event::ExternalWaitWithoutRecovery(e) => Self {
+                waiting_intent_ids: vec![e.wait_id.clone()],
+                ..Self::item(e.work_item_id.as_ref())
+            },
+            Event::MissingCurrentWorkItemBeforeWait(e) => Self {
+                waiting_intent_ids: vec![e.wait_id.clone()],
+                ..Self::default()
+            },
+            Event::ExternalTriggerCreated(e) => Self::trigger(&e.external_trigger_id),
+            Event::ExternalTriggerRotated(e) => Self::trigger(&e.external_trigger_id),
+            Event::ExternalTriggerRevoked(e) => Self::trigger(&e.external_trigger_id),
             Event::SchedulerDiagnostic(e) => Self::item(e.work_item_id.as_ref()),
             Event::TimerCreateRequested(e) => Self {
                 trust: Some(e.authority_class.into()),
                 authority_class: Some(e.authority_class),
                 ..Self::default()
             },
-            Event::BriefCreated(e) => {
-                Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
-            }
+            Event::BriefCreated(e) => Self {
+                task_id: e.related_task_id.clone(),
+                ..Self::message(e.settles.first().or_else(|| e.acknowledges.first()))
+            },
             Event::TurnContextBuilt(e) => Self::run(e.run_id.as_ref()),
             Event::ProviderRoundCompleted(e) => Self::run(e.run_id.as_ref()),
             Event::ProviderRetryScheduled(e) => Self::run(e.run_id.as_ref()),
@@ -240,6 +276,7 @@ impl Provenance {
             Event::AssistantRoundRecorded(e) => Self::run(e.run_id.as_ref()),
             Event::MaxOutputTokensRecovery(e) => Self::run(e.run_id.as_ref()),
             Event::TurnLocalCompactionApplied(e) => Self::run(Some(&e.run_id)),
+            Event::CommandBatchStopped(e) => Self::run(Some(&e.run_id)),
             Event::ProcessExecutionRequested(e) => Self {
                 trust: Some(e.authority_class.into()),
                 authority_class: Some(e.authority_class),
@@ -248,11 +285,53 @@ impl Provenance {
             Event::CallbackDelivered(e) => Self {
                 trust: Some(e.authority_class.into()),
                 authority_class: Some(e.authority_class),
+                origin: Some(Origin::Callback {
+                    descriptor_id: e.external_trigger_id.to_string(),
+                    source: e.source.clone(),
+                }),
+                transport: Some(e.delivery_surface.transport().to_owned()),
                 source: e.source.clone(),
                 delivery_surface: Some(e.delivery_surface),
                 admission_context: Some(e.admission_context),
+                work_item_id: e.work_item_ids.first().cloned(),
+                external_trigger_id: Some(e.external_trigger_id.clone()),
+                waiting_intent_ids: match (e.waiting_intent_ids.as_slice(), &e.waiting_intent_id) {
+                    ([], Some(id)) => vec![id.clone()],
+                    (ids, _) => ids.to_vec(),
+                },
+                correlation_id: e.correlation_id.clone(),
+                causation_id: e.causation_id.clone(),
                 ..Self::message(e.message_id.as_ref())
             },
+            Event::WakeRequested(e) => Self {
+                origin: Some(Origin::Operator { actor_id: None }),
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                source: e.source.clone(),
+                correlation_id: e.correlation_id.clone(),
+                causation_id: e.causation_id.clone(),
+                ..Self::default()
+            },
+            Event::WakeHintTriggered(e) => Self {
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                waiting_intent_ids: e.wait_ids.clone(),
+                ..Self::wake(
+                    e.external_trigger_id.as_ref(),
+                    e.source.as_ref(),
+                    e.correlation_id.as_ref(),
+                    e.causation_id.as_ref(),
+                )
+            },
+            Event::WakeHintCoalesced(e) => Self::wake(
+                e.external_trigger_id.as_ref(),
+                e.source.as_ref(),
+                e.correlation_id.as_ref(),
+                e.causation_id.as_ref(),
+            ),
+            Event::WakeHintIgnored(e) => {
+                Self::wake(e.external_trigger_ids.first(), None, None, None)
+            }
             Event::SessionStateChanged(e) => Self::run(e.current_run_id.as_ref()),
             Event::TurnResumed(e) => Self::run(Some(&e.run_id)),
             Event::TurnSuspended(e) => Self::run(Some(&e.run_id)),
@@ -261,20 +340,47 @@ impl Provenance {
             Event::ToolExecutionFailed(e) => Self::run(Some(&e.run_id)),
             Event::SkillActivated(e) => Self::run(Some(&e.run_id)),
             Event::SkillChanged(e) => Self::run(Some(&e.run_id)),
-            Event::TurnTerminal(e) => Self::run(Some(&e.run_id)),
+            Event::TurnTerminal(e) => Self {
+                task_id: e.task_id.clone(),
+                ..Self::run(Some(&e.run_id))
+            },
             Event::CurrentRunAborted(e) => Self::run(Some(&e.run_id)),
             Event::ClosureDecided(e) => Self::run(e.run_id.as_ref()),
             Event::ControlApplied(e) => Self::run(e.aborted_run_id.as_ref()),
             Event::ControlRequestAdmitted(e) => Self::run(e.run_id.as_ref()),
-            Event::TaskCreated(e) => Self::task(&e.task_id, e.parent_message_id.as_ref()),
-            Event::TaskStatusUpdated(e) => Self::task(&e.task_id, None),
-            Event::TaskResultReceived(e) => Self::task(&e.task_id, Some(&e.message_id)),
+            Event::TaskCreated(e) => Self {
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                work_item_id: e.work_item_id.clone(),
+                ..Self::task(&e.task_id, e.parent_message_id.as_ref())
+            },
+            Event::TaskStatusUpdated(e) => Self {
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                work_item_id: e.work_item_id.clone(),
+                ..Self::task(&e.task_id, e.parent_message_id.as_ref())
+            },
+            Event::TaskResultReceived(e) => Self {
+                work_item_id: e.work_item_id.clone(),
+                ..Self::task(&e.task_id, Some(&e.message_id))
+            },
+            Event::TaskChildSpawned(e) => Self {
+                task_id: e.task_id.clone(),
+                ..Self::default()
+            },
             Event::TaskInputDelivered(e) => Self::task(&e.task_id, None),
             Event::SupervisedChildTaskMonitorReattached(e) => Self::task(&e.task_id, None),
-            Event::WorkItemDelegationCreated(e) => Self::task(&e.supervision_task_id, None),
-            Event::WorkItemDelegationCompleted(e) => Self::task(&e.supervision_task_id, None),
+            Event::WorkItemDelegationCreated(e) => Self {
+                parent_work_item_id: e.parent_work_item_id.clone(),
+                work_item_id: e.parent_work_item_id.clone(),
+                ..Self::task(&e.supervision_task_id, None)
+            },
+            Event::WorkItemDelegationCompleted(e) => Self {
+                parent_work_item_id: e.parent_work_item_id.clone(),
+                work_item_id: e.parent_work_item_id.clone(),
+                ..Self::task(&e.supervision_task_id, e.parent_message_id.as_ref())
+            },
             Event::AgentCreated(_)
-            | Event::TaskChildSpawned(_)
             | Event::AgentPutAside(_)
             | Event::WorkingMemoryUpdated(_)
             | Event::TerminalDeliveryRoundCompleted(_)
@@ -303,16 +409,8 @@ impl Provenance {
             | Event::WorktreeRetainedForReview(_)
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
-            | Event::WakeHintTriggered(_)
-            | Event::ExternalTriggerCreated(_)
-            | Event::ExternalTriggerRotated(_)
-            | Event::ExternalTriggerRevoked(_)
             | Event::WebhookConfigured(_)
-            | Event::WakeHintCoalesced(_)
-            | Event::WakeHintIgnored(_)
             | Event::TimerFireFailed(_)
-            | Event::WakeRequested(_)
-            | Event::MissingCurrentWorkItemBeforeWait(_)
             | Event::SchedulerPostureDecision(_)
             | Event::EffectOutcomeDropped(_)
             | Event::Unknown { .. } => Self::default(),
@@ -329,6 +427,33 @@ impl Provenance {
     fn item(work_item_id: Option<&WorkItemId>) -> Self {
         Self {
             work_item_id: work_item_id.cloned(),
+            ..Self::default()
+        }
+    }
+
+    fn trigger(trigger_id: &TriggerId) -> Self {
+        Self {
+            external_trigger_id: Some(trigger_id.clone()),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the fields of a wake that came through a capability, or of an operator's.
+    fn wake(
+        trigger: Option<&TriggerId>,
+        source: Option<&String>,
+        correlation_id: Option<&String>,
+        causation_id: Option<&String>,
+    ) -> Self {
+        Self {
+            origin: trigger.map(|id| Origin::Callback {
+                descriptor_id: id.to_string(),
+                source: source.cloned(),
+            }),
+            external_trigger_id: trigger.cloned(),
+            source: source.cloned(),
+            correlation_id: correlation_id.cloned(),
+            causation_id: causation_id.cloned(),
             ..Self::default()
         }
     }
@@ -357,155 +482,4 @@ impl Provenance {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use holon_domain::Timestamp;
-    use holon_domain::continuation::TriggerKind;
-    use holon_domain::event::AssistantRoundRecorded;
-    use holon_domain::event::{
-        MessageAdmitted, MessageProcessingStarted, SystemTickEmitted, TaskResultReceived,
-    };
-    use holon_domain::message::{MessageKind, Priority};
-    use holon_domain::task::TaskStatus;
-    use std::collections::BTreeMap;
-    use std::sync::Arc;
-
-    pub(crate) fn labels() -> MessageLabels {
-        MessageLabels {
-            message_id: MessageId::from_stored("msg_4"),
-            origin: Origin::Channel {
-                channel_id: "town-square".into(),
-                sender_id: None,
-            },
-            authority_class: AuthorityClass::ExternalEvidence,
-            delivery_surface: DeliverySurface::HttpPublicEnqueue,
-            admission_context: AdmissionContext::PublicUnauthenticated,
-            work_item_id: None,
-            task_id: None,
-            correlation_id: Some("c".into()),
-            causation_id: None,
-            reply_route: None,
-        }
-    }
-
-    fn of(event: Event, labels: Option<MessageLabels>) -> Provenance {
-        Provenance::of(&EventRecord {
-            event_seq: 1,
-            at: Timestamp::from_millis(0),
-            event,
-            labels: labels.map(Arc::new),
-        })
-    }
-
-    #[test]
-    fn a_round_is_tied_to_its_run_and_to_the_message_it_answers() {
-        let event = Event::AssistantRoundRecorded(AssistantRoundRecorded {
-            turn_index: 1,
-            round: 2,
-            text_preview: None,
-            text_char_count: 0,
-            tool_names: Vec::new(),
-            run_id: Some(RunId::from_stored("run_1")),
-            message_seq: Some(4),
-        });
-        let expected = Provenance {
-            origin: Some(labels().origin),
-            trust: Some(TrustLevel::UntrustedExternal),
-            authority_class: Some(AuthorityClass::ExternalEvidence),
-            delivery_surface: Some(DeliverySurface::HttpPublicEnqueue),
-            admission_context: Some(AdmissionContext::PublicUnauthenticated),
-            transport: Some("http".into()),
-            source: Some("town-square".into()),
-            message_id: Some(MessageId::from_stored("msg_4")),
-            run_id: Some(RunId::from_stored("run_1")),
-            correlation_id: Some("c".into()),
-            ..Provenance::default()
-        };
-        assert_eq!(of(event.clone(), Some(labels())), expected);
-        assert_eq!(
-            of(event, None).run_id,
-            expected.run_id,
-            "also when its message is gone"
-        );
-    }
-
-    #[test]
-    fn an_admitted_message_shows_its_labels_and_the_older_trust_name() {
-        let origin = Origin::Webhook {
-            source: "http".into(),
-            event_type: None,
-        };
-        let event = Event::MessageAdmitted(MessageAdmitted {
-            message_id: MessageId::from_stored("msg_1"),
-            message_seq: 1,
-            kind: MessageKind::WebhookEvent,
-            origin: origin.clone(),
-            authority_class: AuthorityClass::ExternalEvidence,
-            priority: Priority::Normal,
-            delivery_surface: DeliverySurface::HttpPublicEnqueue,
-            admission_context: AdmissionContext::PublicUnauthenticated,
-            trigger_kind: TriggerKind::ExternalEvent,
-            work_item_id: None,
-            task_id: None,
-            source_refs: BTreeMap::new(),
-            correlation_id: Some("c".into()),
-            causation_id: None,
-        });
-        let expected = Provenance {
-            origin: Some(origin),
-            trust: Some(TrustLevel::UntrustedExternal),
-            authority_class: Some(AuthorityClass::ExternalEvidence),
-            delivery_surface: Some(DeliverySurface::HttpPublicEnqueue),
-            admission_context: Some(AdmissionContext::PublicUnauthenticated),
-            transport: Some("http".into()),
-            source: Some("http".into()),
-            message_id: Some(MessageId::from_stored("msg_1")),
-            correlation_id: Some("c".into()),
-            ..Provenance::default()
-        };
-        assert_eq!(of(event, None), expected);
-    }
-
-    #[test]
-    fn what_happens_to_a_task_names_it_and_the_message_that_tells_its_end() {
-        let event = Event::TaskResultReceived(TaskResultReceived {
-            task_id: TaskId::from_stored("task_1"),
-            status: TaskStatus::Completed,
-            message_id: MessageId::from_stored("msg_1"),
-            terminal_reentry: true,
-        });
-        assert_eq!(
-            serde_json::to_string(&of(event, None)).expect("serialises"),
-            r#"{"message_id":"msg_1","task_id":"task_1"}"#
-        );
-    }
-
-    #[test]
-    fn what_happens_to_a_work_item_names_it() {
-        let event = Event::SystemTickEmitted(SystemTickEmitted {
-            subsystem: "work_queue".into(),
-            message_id: MessageId::from_stored("msg_1"),
-            planned_at: Timestamp::from_millis(0),
-            work_item_id: Some(WorkItemId::from_stored("work_1")),
-        });
-        assert_eq!(
-            serde_json::to_string(&of(event, None)).expect("serialises"),
-            r#"{"message_id":"msg_1","work_item_id":"work_1"}"#
-        );
-    }
-
-    #[test]
-    fn a_message_that_is_taken_up_is_tied_to_its_run() {
-        let event = Event::MessageProcessingStarted(MessageProcessingStarted {
-            message_id: MessageId::from_stored("msg_1"),
-            run_id: RunId::from_stored("run_1"),
-            queue_wait_ms: 0,
-            message_seq: None,
-            turn_index: None,
-        });
-        assert_eq!(
-            serde_json::to_string(&of(event, None)).expect("serialises"),
-            r#"{"message_id":"msg_1","run_id":"run_1"}"#
-        );
-    }
-}
+pub(crate) mod tests;

@@ -4,11 +4,11 @@ use crate::status::StatusResponse;
 use holon_domain::summary::{AgentSummary, ExecutionSnapshot, NotificationView};
 use holon_domain::task::TaskListEntry;
 use holon_domain::timer::TimerView;
-use holon_domain::trigger::TriggerRecord;
+use holon_domain::trigger::TriggerView;
 use holon_domain::turn::TerminalRecord;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemListEntry;
-use holon_domain::workspace::{Occupancy, WorkspaceEntry, WorktreeSession};
+use holon_domain::workspace::{Occupancy, WorkspaceEntryView, WorktreeSession};
 use holon_domain::{RunId, WorkspaceId};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,7 +28,7 @@ pub struct StateResponse {
     /// Waits that nothing has ended yet.
     pub waiting_intents: Vec<WaitRecord>,
     /// Active capabilities, without their URLs.
-    pub external_triggers: Vec<TriggerRecord>,
+    pub external_triggers: Vec<TriggerView>,
     /// Notifications among the newest events, newest first.
     pub operator_notifications: Vec<NotificationView>,
     pub workspace: WorkspaceState,
@@ -54,7 +54,7 @@ pub struct SessionState {
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct WorkspaceState {
     pub attached_workspaces: Vec<WorkspaceId>,
-    pub active_workspace_entry: Option<WorkspaceEntry>,
+    pub active_workspace_entry: Option<WorkspaceEntryView>,
     /// Execution root that the agent occupies; null if it works in its own home.
     pub active_workspace_occupancy: Option<Occupancy>,
     pub worktree_session: Option<WorktreeSession>,

@@ -3,7 +3,7 @@
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::{ActiveSkillView, LoadedAgentsMd, SkillEntry, SkillNote, SkillRoot};
 use holon_domain::summary::{AgentSummary, NotificationView};
-use holon_domain::trigger::TriggerRecord;
+use holon_domain::trigger::TriggerView;
 use holon_domain::wait::WaitRecord;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -33,7 +33,7 @@ pub struct Planes {
     /// The active waits of the agent and of its work items: one record is both a waiting intent and its condition.
     pub active_wait_conditions: Vec<WaitRecord>,
     /// Active capabilities of the agent, without their URLs.
-    pub active_external_triggers: Vec<TriggerRecord>,
+    pub active_external_triggers: Vec<TriggerView>,
     /// Notifications of the operator beside the briefs, newest first.
     pub recent_operator_notifications: Vec<NotificationView>,
 }

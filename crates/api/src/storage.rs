@@ -2,7 +2,7 @@
 
 use holon_domain::Timestamp;
 use holon_domain::limits::HISTORY_DAYS_MAX;
-use holon_domain::storage::{HistorySums, RemovedHistory};
+use holon_domain::storage::{HistorySums, PassedOverRows, RemovedHistory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +37,9 @@ pub struct StorageResponse {
     pub output_bytes: u64,
     /// Public agents, the one that takes most first.
     pub agents: Vec<AgentStorage>,
+    /// Stored rows that the host passed over since it started, because they cannot be read.
+    #[serde(default)]
+    pub unreadable_rows: PassedOverRows,
 }
 
 /// Body of `POST /control/storage/prune`.

@@ -8,6 +8,12 @@ use serde::{Deserialize, Serialize};
 /// Header with the caller's key of a request that may be repeated.
 pub const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 
+/// Header by which the program names itself as the surface of a prompt. It is a label: the authority of a prompt follows
+/// from the route.
+pub const SURFACE_HEADER: &str = "x-holon-surface";
+/// Value of [`SURFACE_HEADER`] for prompts of `holon prompt` and the console.
+pub const CLI_SURFACE: &str = "cli_prompt";
+
 /// Returns true if a client may repeat a request to this control route with its key: the host keeps the reply, or the
 /// request changes nothing. Changes of the host itself are not kept, and the secret of a token is given once.
 #[must_use]

@@ -1,6 +1,6 @@
 //! Requests and responses about external triggers, deliveries to them, and webhooks.
 
-use holon_domain::trigger::{CallbackDisposition, DeliveryMode, TriggerRecord, TriggerScope};
+use holon_domain::trigger::{CallbackDisposition, DeliveryMode, TriggerScope, TriggerView};
 use holon_domain::{AgentId, MessageId, TriggerId, WaitId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,8 +19,7 @@ pub struct RevealTriggerResponse {
     pub ok: bool,
     /// The secret URL. It is derived for this response and stored nowhere.
     pub trigger_url: String,
-    #[schemars(with = "serde_json::Value")]
-    pub external_trigger: TriggerRecord,
+    pub external_trigger: TriggerView,
 }
 
 /// Response to an accepted delivery.

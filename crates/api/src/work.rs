@@ -48,7 +48,7 @@ pub struct UpdateWorkItemRequest {
         skip_serializing_if = "Option::is_none"
     )]
     pub blocked_by: Option<Option<String>>,
-    /// Milliseconds until the agent is reminded of a blocker. Valid only together with a blocker.
+    /// Refused unless it is `null`: a reminder belongs to a blocker, and only the agent names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
     #[serde(default, skip_serializing)]

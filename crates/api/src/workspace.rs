@@ -3,7 +3,7 @@
 //! `trust` is accepted from older clients and ignored: the route decides the authority.
 
 use crate::message::FieldPresence;
-use holon_domain::workspace::{SelectedWorkspace, UseMode, WorkspaceEntry, WorktreeSession};
+use holon_domain::workspace::{SelectedWorkspace, UseMode, WorkspaceEntryView, WorktreeSession};
 use holon_domain::{AgentId, WorkspaceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ pub struct WorktreeSummaryResponse {
 pub struct WorktreeSummary {
     /// The active workspace with its execution root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_workspace_entry: Option<WorkspaceEntry>,
+    pub active_workspace_entry: Option<WorkspaceEntryView>,
     /// Worktree in which the agent works, if the runtime made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_session: Option<WorktreeSession>,

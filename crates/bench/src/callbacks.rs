@@ -6,7 +6,7 @@ use crate::delta::{opening, read_request, rest};
 use crate::program::{Fallible, HELD, Served, expect_ok, home, script};
 use crate::stats::{Sample, rate, round};
 use crate::wire::Wire;
-use holon_domain::hmac;
+use holon_domain::{hmac, limits};
 use holon_store::Db;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ use tokio::sync::mpsc;
 
 /// Callbacks before the measured ones.
 const UNMEASURED: usize = 5;
+/// Callbacks to one agent, one after the other.
+const IN_A_ROW: u64 = 10;
 const SECRET: &str = "the secret of the bench";
 
 /// From the first byte of a callback to the first byte of the request that it leads to.
@@ -31,7 +33,7 @@ pub(crate) async fn to_first_byte(holon: &Path, times: usize) -> Fallible<Value>
     let mut sender = served.wire().await?;
     let mut subject = Sample::default();
     for time in 0..UNMEASURED + times {
-        // A second wake of the same agent would wait for the pause between ticks.
+        // Further wakes of the same agent would wait for the pause between ticks.
         let agent = format!("woken{time}");
         let path = capability(&mut operator, &agent).await?;
         let mut watcher = served.wire().await?;
@@ -49,6 +51,42 @@ pub(crate) async fn to_first_byte(holon: &Path, times: usize) -> Fallible<Value>
     Ok(json!({
         "callback_to_first_byte": subject.report(),
         "p50_us_aim": 4_000, "p99_us_aim": 10_000,
+    }))
+}
+
+/// From a callback to the first byte of the request that it leads to, for ten callbacks to one agent in a row, each after the
+/// turn of the one before.
+pub(crate) async fn ten_in_a_row(holon: &Path, agents: usize) -> Fallible<Value> {
+    let dir = tempfile::tempdir()?;
+    let home = home(dir.path())?;
+    let mut provider = Provider::start().await?;
+    std::fs::write(home.join("config.toml"), provider.settings())?;
+    let served = Served::start_with(holon, &home, "bench/model").await?;
+    let mut operator = served.wire().await?;
+    let mut sender = served.wire().await?;
+    let (mut at_once, mut spaced) = (Sample::default(), Sample::default());
+    for number in 0..agents {
+        let agent = format!("woken{number}");
+        let path = capability(&mut operator, &agent).await?;
+        let mut watcher = served.wire().await?;
+        watcher
+            .stream(&format!("/agents/{agent}/events/stream"))
+            .await?;
+        for call in 0..IN_A_ROW {
+            let began = Instant::now();
+            expect_ok(sender.request("POST", &path, r#"{"build":7}"#).await?)?;
+            let took = provider.came().await?.duration_since(began);
+            if call < limits::HINT_TICKS_AT_ONCE {
+                at_once.add(took);
+            } else {
+                spaced.add(took);
+            }
+            watcher.await_event("turn_terminal").await?;
+        }
+    }
+    Ok(json!({
+        "at_once": at_once.report(), "p50_us_aim": 4_000, "p99_us_aim": 10_000,
+        "spaced": spaced.report(), "spaced_max_us_aim": limits::HINT_TICK_PAUSE_MS * 1_000,
     }))
 }
 

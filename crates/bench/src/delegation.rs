@@ -99,6 +99,10 @@ impl WorkspaceHost for RealWorkspaces {
     }
 
     /// Keeps it: the row removes what it has measured.
+    async fn changed_files(&self, _: &str) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
+    }
+
     async fn clean_one(&self, _: &dyn WorktreeUsers, _: &str) -> Result<CleanVerdict, String> {
         Ok(CleanVerdict::Kept {
             reasons: Vec::new(),

@@ -19,6 +19,7 @@ mod admission;
 mod backlog;
 mod backup;
 mod bare;
+mod budgets;
 mod callbacks;
 mod command;
 mod console;
@@ -69,7 +70,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             eprintln!("measuring {row}");
             report.insert(
                 (*row).to_owned(),
-                measure(row, &holon)
+                Box::pin(measure(row, &holon))
                     .await
                     .map_err(|error| format!("{row}: {error}"))?,
             );
@@ -123,10 +124,13 @@ const ROWS: &[&str] = &[
     "tasks",
     "commit_under_load",
     "schedule_decision",
+    "budget_check",
     "timers_10000",
+    "due_beside_noisy_neighbour",
     "timer_lateness",
     "wake_to_first_byte",
     "callback_to_first_byte",
+    "callback_ten_in_a_row",
     "wakes_10000_of_100_agents",
     "signed_webhooks_64_senders",
     "callback_guesses",
@@ -188,12 +192,15 @@ async fn measure(
         "command" => plain(command::added(holon).await),
         "command_output" => output::floods(holon).await,
         "tasks" => tasks::fleets(holon, 100).await,
-        "commit_under_load" => plain(load::commits(holon).await),
+        "commit_under_load" => plain(Box::pin(load::commits(holon)).await),
         "schedule_decision" => schedule::decisions(),
+        "budget_check" => budgets::checks(),
         "timers_10000" => timers::pending(holon, 10_000).await,
         "timer_lateness" => timers::lateness(holon).await,
+        "due_beside_noisy_neighbour" => timers::beside_noisy(holon, 4_000).await,
         "wake_to_first_byte" => plain(wake::to_first_byte().await),
         "callback_to_first_byte" => callbacks::to_first_byte(holon, 200).await,
+        "callback_ten_in_a_row" => callbacks::ten_in_a_row(holon, 3).await,
         "wakes_10000_of_100_agents" => callbacks::wakes(holon, 100, 100).await,
         "signed_webhooks_64_senders" => callbacks::webhooks(holon, 64, 640).await,
         "callback_guesses" => callbacks::guesses(holon, 120).await,

@@ -46,6 +46,7 @@ impl Place {
             accepts_input: false,
             output_path: self.path().join("out"),
             stderr_path: Some(self.path().join("err")),
+            combined_path: Some(self.path().join("both")),
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
             claim_dir: self.path().join("state"),
             timeout_ms: Some(LIFE_MS),

@@ -4,7 +4,7 @@
 use crate::backlog::Backlog;
 use crate::memory;
 use crate::program::{Fallible, INSTANT, Served, expect_ok, home, script};
-use crate::stats::Sample;
+use crate::stats::{Sample, rate};
 use crate::wire::Wire;
 use holon_domain::Timestamp;
 use holon_store::{DueScope, Readers};
@@ -24,6 +24,12 @@ const HORIZON_MS: u64 = 60_000;
 const FIRED: usize = 60;
 /// Milliseconds until such a timer fires.
 const DELAY_MS: u64 = 300;
+/// Timers of the quiet agent beside the noisy one, and the milliseconds from one to the next.
+const BESIDE: usize = 40;
+const BESIDE_EVERY_MS: u64 = 25;
+/// Milliseconds until the timers of the noisy agent come, besides the time it takes to set them.
+const SETTING_MS: u64 = 2_000;
+const ENTRIES_AIM: u64 = 2_000;
 const LATE_P50_AIM_MS: u64 = 2;
 const LATE_P99_AIM_MS: u64 = 10;
 
@@ -117,6 +123,55 @@ async fn lateness_of(served: &Served) -> Fallible<Value> {
         "p50_us_aim": LATE_P50_AIM_MS * 1_000, "p99_us_aim": LATE_P99_AIM_MS * 1_000,
         "to_event_at_subscriber": told.report(),
     }))
+}
+
+/// Due entries a second of one noisy agent whose timers all come at once, and the lateness of the timers of another agent
+/// meanwhile.
+pub(crate) async fn beside_noisy(holon: &Path, count: usize) -> Fallible<Value> {
+    let dir = tempfile::tempdir()?;
+    let home = home(dir.path())?;
+    let served = Served::start(holon, &home, &script(dir.path(), INSTANT)?).await?;
+    let mut control = served.wire().await?;
+    for agent in ["noisy", "quiet"] {
+        let create = format!("/control/agents/{agent}/create");
+        expect_ok(control.request("POST", &create, "{}").await?)?;
+    }
+    let mut events = served.wire().await?;
+    events.stream("/events/stream").await?;
+    let came = holon_daemon::wall_clock().plus_millis(SETTING_MS + count as u64 * 5);
+    for _ in 0..count {
+        set_timer(&mut control, "noisy", came).await?;
+    }
+    for n in 0..BESIDE {
+        let at = came.plus_millis(n as u64 * BESIDE_EVERY_MS);
+        set_timer(&mut control, "quiet", at).await?;
+    }
+    let (mut late, mut last, mut left) = (Sample::default(), came, count + BESIDE);
+    while left > 0 {
+        events.await_event("timer_fired").await?;
+        let line = events.line().await?;
+        let data = line.strip_prefix("data:").ok_or("an event without data")?;
+        let event: Value = serde_json::from_str(data.trim())?;
+        let (at, planned) = (time(&event["ts"])?, time(&event["payload"]["planned_at"])?);
+        if event["agent_id"] == "quiet" {
+            late.add(since(planned, at));
+        } else {
+            last = last.max(at);
+        }
+        left -= 1;
+    }
+    let took = since(came, last);
+    Ok(json!({
+        "entries": count,
+        "entries_a_second": rate(count, took), "entries_a_second_aim": ENTRIES_AIM,
+        "lateness_beside": late.report(), "p99_us_aim": LATE_P99_AIM_MS * 1_000,
+    }))
+}
+
+async fn set_timer(control: &mut Wire, agent: &str, at: Timestamp) -> Fallible<()> {
+    let path = format!("/control/agents/{agent}/timers");
+    let body = json!({ "at": at, "summary": "look" }).to_string();
+    expect_ok(control.request("POST", &path, &body).await?)
 }
 
 /// How late a sleep of this process ends.

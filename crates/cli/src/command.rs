@@ -43,6 +43,7 @@ pub(crate) use daemon::view as daemon_view;
 pub(crate) use doctor::{Examination, Finding, Level};
 pub(crate) use service::view as service_view;
 
+use crate::addressing::{self, HostOptions};
 use crate::args::{Args, Command};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -69,6 +70,13 @@ pub(crate) fn run(args: Args, output: &Output) -> Result<Exit, Failure> {
             output,
         )?,
     };
+    match (&target, &args.token_file, &home) {
+        (Target::Remote(remote), Some(file), _) => {
+            addressing::set_host(HostOptions::of_url(&remote.url, file));
+        }
+        (Target::Home(_), _, Some(home)) => addressing::set_host(HostOptions::of_home(home)),
+        (Target::Remote(_), None, _) | (Target::Home(_), _, None) => {}
+    }
     let failed_at = target.clone();
     let done = dispatch(
         args.command,

@@ -113,6 +113,7 @@ fn credential(error: &CredentialError) -> Failure {
         CredentialError::Missing { .. }
         | CredentialError::Expired { .. }
         | CredentialError::Unusable { .. }
+        | CredentialError::Transport { .. }
         | CredentialError::Exposed { .. }
         | CredentialError::Foreign { .. }
         | CredentialError::Broken { .. }

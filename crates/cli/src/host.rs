@@ -23,11 +23,11 @@ pub(crate) struct Host {
 enum Place {
     Home {
         home: PathBuf,
-        /// Command line that starts a host for this home.
-        start: String,
     },
     /// A host at a URL.
-    Remote { url: String },
+    Remote {
+        url: String,
+    },
 }
 
 impl Host {
@@ -58,20 +58,10 @@ impl Host {
         if let Some(problem) = problem {
             settings::warn_about_file(&problem, output);
         }
-        let start = match settings.home.source {
-            Source::Flag => format!(
-                "holon daemon start --home {}",
-                settings.home.value.display()
-            ),
-            Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
-                "holon daemon start".to_owned()
-            }
-        };
         Ok(Self {
             client: client(&settings.home.value),
             place: Place::Home {
                 home: settings.home.value,
-                start,
             },
             agent: named_agent(settings.default_agent),
         })
@@ -108,10 +98,10 @@ impl Host {
         answer: Result<T, holon_client::Error>,
     ) -> Result<T, Failure> {
         answer.map_err(|error| match (&self.place, error) {
-            (Place::Home { home, start }, holon_client::Error::Unreachable { .. }) => {
-                unreachable_home(home, start)
+            (Place::Home { home }, holon_client::Error::Unreachable { .. }) => {
+                unreachable_home(home)
             }
-            (Place::Home { home, .. }, error @ holon_client::Error::Interrupted { .. }) => {
+            (Place::Home { home }, error @ holon_client::Error::Interrupted { .. }) => {
                 explain_silence(home, error.into())
             }
             (Place::Remote { url }, error) => remote_failure(url, error),
@@ -142,7 +132,7 @@ pub(crate) fn check_access(home: &Path) -> Result<(), Failure> {
         .hint("repeat this as the user who owns it, or name another home with --home"))
 }
 
-fn unreachable_home(home: &Path, start: &str) -> Failure {
+fn unreachable_home(home: &Path) -> Failure {
     if let Err(denied) = check_access(home) {
         return denied;
     }
@@ -150,13 +140,13 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
     let (message, hint) = match holon_daemon::home_owner(home) {
         None => (
             format!("no host is running on {place}"),
-            format!("start it with: {start}"),
+            "start it with: holon daemon start".to_owned(),
         ),
         Some(HomeOwner {
             pid, leaving: true, ..
         }) => (
             format!("holon (pid {pid}) on {place} is going down"),
-            format!("try again in a few seconds; start a host with: {start}"),
+            "try again in a few seconds; start a host with: holon daemon start".to_owned(),
         ),
         Some(HomeOwner {
             pid,
@@ -164,17 +154,16 @@ fn unreachable_home(home: &Path, start: &str) -> Failure {
             ..
         }) => (
             format!("no host is running on {place}: process {pid} uses it for a single run"),
-            format!("wait until that run has ended, then start a host with: {start}"),
+            "wait until that run has ended, then start a host with: holon daemon start".to_owned(),
         ),
         Some(HomeOwner { pid, .. }) => (
             format!(
                 "holon (pid {pid}) runs on {place}, but its socket {} cannot be reached",
                 holon_daemon::socket_path(home).display()
             ),
-            format!(
-                "try again in a few seconds: a host creates its socket again; if that does not help, \
-                 remove what is in its place, or end the process and start a host with: {start}"
-            ),
+            "try again in a few seconds: a host creates its socket again; if that does not help, \
+             remove what is in its place, or end the process and start a host with: holon daemon start"
+                .to_owned(),
         ),
     };
     Failure::new(Exit::Unreachable, "unreachable", message).hint(hint)

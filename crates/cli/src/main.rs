@@ -2,6 +2,7 @@
 //!
 //! The same program is the shim that commands run under. That is decided before the command line is parsed.
 
+mod addressing;
 mod args;
 mod blocked_output;
 mod command;

@@ -5,11 +5,13 @@
 //! Only the answer of a run goes into a pipe as the model wrote it. A closed pipe is not an error. Any other failed write
 //! is reported once and fails the command; one that follows something ends then.
 
+use crate::addressing;
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveOutput, LiveParts};
 use crate::paint;
 use crate::render::row::Row;
 use crate::wrap;
+use holon_api::ErrorBody;
 use holon_config::{Env, has_utf8_locale};
 use holon_domain::visible::{is_unseen, replace_hidden};
 use holon_presentation::BarStyle;
@@ -17,6 +19,7 @@ use holon_presentation::text::{ShownPieces, cut_columns, show_controls};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::SetOnce;
 
@@ -218,10 +221,10 @@ impl Output {
         }
     }
 
-    /// Prints a remark only if a person reads standard error.
+    /// Prints a hint only if a person reads standard error.
     pub(crate) fn aside(&self, words: &str) {
         if self.format == Format::Text && io::stderr().is_terminal() {
-            self.note(words);
+            self.note(&addressing::hint(words));
         }
     }
 
@@ -232,17 +235,18 @@ impl Output {
 
     /// Prints a failure in the selected format.
     pub(crate) fn failure(&self, failure: &Failure) {
+        let mut body = failure.body.clone();
+        body.hint = body.hint.map(addressing::hint);
         match self.format {
-            Format::Json => complain(&json(&failure.body, serde_json::to_string)),
-            Format::Text => self.note(&failure_text(failure)),
+            Format::Json => complain(&json(&body, serde_json::to_string)),
+            Format::Text => self.note(&failure_text(&body)),
         }
     }
 }
 
 /// Spells a failure for people: what happened, the next step, and the code with the command that explains it. An invalid
 /// command line shows no code: its message is all there is to say.
-fn failure_text(failure: &Failure) -> String {
-    let body = &failure.body;
+fn failure_text(body: &ErrorBody) -> String {
     let mut lines = vec![format!("error: {}", body.error)];
     lines.extend(body.hint.as_ref().map(|hint| format!("next: {hint}")));
     let code = body.code.as_ref().filter(|code| *code != "usage");
@@ -358,12 +362,26 @@ fn write(mut to: impl Write, block: &str) -> io::Result<()> {
     }
 }
 
+/// Goes to the beginning of a line and clears it.
+const CLEAR_LINE: &str = "\r\u{1b}[K";
+/// True while the last line of standard error is a line of progress.
+static IS_PROGRESS_SHOWN: AtomicBool = AtomicBool::new(false);
+
+/// Returns what removes the line of progress, if one is shown, so that another writer can begin a line of its own.
+pub(crate) fn take_progress() -> &'static str {
+    match IS_PROGRESS_SHOWN.swap(false, Ordering::SeqCst) {
+        true => CLEAR_LINE,
+        false => "",
+    }
+}
+
 /// Replaces the last line of standard error by this one. An empty one removes it. Only for a terminal.
 pub(crate) fn show_progress(words: &str) {
+    IS_PROGRESS_SHOWN.store(!words.is_empty(), Ordering::SeqCst);
     // Progress that cannot be shown is not missed.
     drop(write(
         io::stderr(),
-        &format!("\r\u{1b}[K{}", show_controls(words)),
+        &format!("{CLEAR_LINE}{}", show_controls(words)),
     ));
 }
 
@@ -385,6 +403,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_line_of_progress_is_removed_once_before_another_line() {
+        show_progress("working");
+        assert_eq!(take_progress(), "\r\u{1b}[K");
+        assert_eq!(take_progress(), "");
+        show_progress("working");
+        show_progress("");
+        assert_eq!(take_progress(), "");
+    }
+
+    #[test]
     fn an_error_of_the_parser_is_one_message_with_the_usage_as_next_step() {
         let said = "error: the following was not given:\n  <ITEM>\n\nUsage: holon work show <ITEM>\n\nFor more: --help\n";
         let body = parser_failure(said).body;
@@ -398,13 +426,13 @@ mod tests {
         let failure = Failure::new(Exit::Failed, "agent_not_found", "there is no agent scout")
             .hint("list them: holon agent list");
         assert_eq!(
-            failure_text(&failure),
+            failure_text(&failure.body),
             "error: there is no agent scout\nnext: list them: holon agent list\n\
              code: agent_not_found (holon explain-error agent_not_found)"
         );
         let failure = Failure::usage("--every does not say when the first tick is");
         assert_eq!(
-            failure_text(&failure),
+            failure_text(&failure.body),
             "error: --every does not say when the first tick is"
         );
     }

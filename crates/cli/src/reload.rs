@@ -1,5 +1,6 @@
 //! Makes a running host reload after the files of its home were changed.
 
+use crate::addressing::hint;
 use crate::host;
 use serde::Serialize;
 use std::path::Path;
@@ -21,8 +22,9 @@ impl ReloadOutcome {
     /// Returns a remark for people, if there is something to say.
     pub(crate) fn remark(&self) -> Option<String> {
         if let Some(reason) = &self.host_refused {
+            let next = hint("next: correct that and run: holon config doctor");
             return Some(format!(
-                "the running host did not take it over: {reason}\nnext: correct that and run: holon config doctor"
+                "the running host did not take it over: {reason}\n{next}"
             ));
         }
         if !self.restart_needed.is_empty() {

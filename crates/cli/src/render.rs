@@ -29,6 +29,7 @@ pub(crate) mod usage;
 pub(crate) mod work;
 pub(crate) mod workspace;
 
+use crate::addressing;
 use holon_client::Answer;
 use holon_client::view::{Brief, Spent, TranscriptEntry};
 use holon_domain::text;
@@ -89,17 +90,37 @@ pub(crate) fn brief(brief: &Brief) -> String {
         lines.push(format!("    note: {}", one_line(note)));
     }
     let action = brief.action_required.as_ref();
-    let step = action.map_or_else(String::new, |action| words_at(action, "/next_step"));
-    if !step.is_empty() && !brief.text.contains(&step) {
-        lines.push(format!("    next: {}", one_line(&step)));
+    // Whole, because it ends with what an answer must name.
+    let step = action.and_then(|action| action.get("next_step")?.as_str());
+    let step = step.unwrap_or_default().trim_end();
+    if !step.is_empty() && !brief.text.contains(step) {
+        lines.push(format!("    next: {}", one_line(step)));
     }
     if action.is_some_and(asks_for_answer) && !brief.agent_id.is_empty() {
         let agent = &brief.agent_id;
-        lines.push(format!(
-            "    answer with: holon prompt --agent {agent} \"...\""
-        ));
+        let name = named_wait(step).map_or_else(String::new, |wait| format!("{wait}: "));
+        lines.push(addressing::hint(format!(
+            "    answer with: holon prompt --agent {agent} \"{name}...\""
+        )));
+    }
+    let names: Vec<&str> = brief
+        .attachments
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    if !names.is_empty() {
+        let names = one_line(&names.join(", "));
+        lines.push(format!("    attached: {names}"));
     }
     lines.join("\n")
+}
+
+/// Returns the wait that a next step tells the operator to name, which hosts say at its end.
+fn named_wait(step: &str) -> Option<&str> {
+    let (_, told) = step.rsplit_once("; write ")?;
+    let (name, _) = told.split_once(" in your message")?;
+    let is_id = name.starts_with("wait_") && !name.contains(char::is_whitespace);
+    is_id.then_some(name)
 }
 
 /// Returns true if a message of the operator is the action that is required.

@@ -6,7 +6,7 @@ use crate::endpoint::{Endpoint, Pipe};
 use crate::error::Error;
 use crate::upload::Upload;
 use bytes::{Bytes, BytesMut};
-use holon_api::{ARCHIVE_MEDIA_TYPE, IDEMPOTENCY_KEY_HEADER};
+use holon_api::{ARCHIVE_MEDIA_TYPE, CLI_SURFACE, IDEMPOTENCY_KEY_HEADER, SURFACE_HEADER};
 use holon_domain::limits::ANSWER_BYTES;
 use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
@@ -138,7 +138,8 @@ fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<SentBody>,
         .method(request.method)
         .uri(request.target)
         .header(HOST, endpoint.host())
-        .header(ACCEPT, "application/json, text/event-stream");
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header(SURFACE_HEADER, CLI_SURFACE);
     if let Endpoint::Tcp {
         authorization: Some(value),
         ..

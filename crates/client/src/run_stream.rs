@@ -26,6 +26,11 @@ pub enum RunItem {
 
 /// Code of a host that goes down. A run that it had admitted goes on after its next start.
 const SHUTTING_DOWN: &str = "shutting_down";
+/// Code of a host that has no place for another stream. Nothing of the run was done.
+const TOO_MANY_STREAMS: &str = "too_many_streams";
+/// The route of a run that is answered whole, and of one with news.
+const PLAIN: &str = "/control/run";
+const WATCHED: &str = "/control/run?deltas=true";
 
 impl Client {
     /// Runs one request to its outcome. There is no timeout, as the work may take any time. A host that is restarted
@@ -34,10 +39,11 @@ impl Client {
     /// # Errors
     /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
     pub async fn run(&self, request: &RunRequest) -> Result<Answer<Run>, Error> {
-        self.run_at("/control/run", request, |_| {}).await
+        self.run_at(PLAIN, request, |_| {}).await
     }
 
-    /// Runs one request to its outcome like `run`, and passes its news to `news` while it goes on.
+    /// Runs one request to its outcome like `run`, and passes its news to `news` while it goes on. A host without a place
+    /// for another stream runs it without news.
     ///
     /// # Errors
     /// As [`Error`] lists. A host that is too old for this refuses the query before it does anything.
@@ -46,18 +52,18 @@ impl Client {
         request: &RunRequest,
         news: impl FnMut(RunItem),
     ) -> Result<Answer<Run>, Error> {
-        self.run_at("/control/run?deltas=true", request, news).await
+        self.run_at(WATCHED, request, news).await
     }
 
     /// Sends a run until its outcome is there, with the patience of an event stream.
     async fn run_at(
         &self,
-        target: &str,
+        mut target: &'static str,
         request: &RunRequest,
         mut news: impl FnMut(RunItem),
     ) -> Result<Answer<Run>, Error> {
         let (body, key) = (self.encode(request)?, repeat::new_key());
-        let sent = || HttpRequest::post(target, body.clone(), &key, ReadTimeout::Unlimited);
+        let sent = |target| HttpRequest::post(target, body.clone(), &key, ReadTimeout::Unlimited);
         let mut failures = 0;
         // How the run was lost for the first time. From then on it may have begun.
         let mut lost: Option<Error> = None;
@@ -75,7 +81,7 @@ impl Client {
                         failures = 0;
                         news(item);
                     };
-                    self.run_once(sent(), news).await
+                    self.run_once(sent(target), news).await
                 }
             };
             let error = match outcome {
@@ -86,8 +92,14 @@ impl Client {
                 Error::Interrupted { .. } => true,
                 other => other.code() == Some(SHUTTING_DOWN),
             };
-            // An error with a code is the host's answer, also at the end of a stream.
-            let is_away = error.is_transient() && error.code().is_none();
+            let is_full = error.code() == Some(TOO_MANY_STREAMS);
+            if is_full && lost.is_none() && target == WATCHED {
+                target = PLAIN;
+                continue;
+            }
+            // An error with a code is the host's answer, also at the end of a stream. A run that may have begun is
+            // joined at the route that began it, so a place among the streams is waited for.
+            let is_away = error.is_transient() && error.code().is_none() || is_full;
             if !is_lost && (lost.is_none() || !is_away) {
                 return Err(error);
             }

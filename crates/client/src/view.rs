@@ -10,13 +10,14 @@ mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
 pub use prompt::{
-    ExecutionRules, Prompt, PromptBlock, ReducedContext, RoundCache, ShownPrompt, TurnPart,
+    ExecutionRules, Prompt, PromptBlock, PromptPolicy, ReducedContext, RoundCache, ShownPrompt,
+    TurnPart,
 };
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};
 pub use work::{
-    Closure, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo, UnservedInput,
-    Wake, WorkItem, WorkItemsPage,
+    Closure, DeliverySummary, ExplainedDecision, Explanation, PlanFile, PlannedWake, Report, Todo,
+    UnservedInput, Wake, WorkItem, WorkItemsPage,
 };
 pub use workspace::{
     AttachedWorkspace, SelectedEntry, SelectedWorkspace, WorkspaceChange, Worktree, Worktrees,
@@ -34,6 +35,8 @@ pub struct Identity {
     pub agent_id: String,
     /// Agent that made this one; absent for agents of operators.
     pub lineage_parent_agent_id: Option<String>,
+    /// In the response to a creation, false if the agent existed already. Absent in all others.
+    pub created: Option<bool>,
 }
 
 /// A private child of an agent that has not ended.
@@ -223,8 +226,24 @@ pub struct Wait {
     /// Item that waits; absent if the agent itself waits.
     pub work_item_id: Option<String>,
     pub waiting_for: String,
+    /// Question to the operator; absent if the wait asks none.
+    pub question: Option<WaitQuestion>,
     /// Deadline at which the wait ends; absent if it has none.
     pub due_at: Option<String>,
+    /// Time at which it was declared, in the spelling of the host.
+    #[serde(default)]
+    pub created_at: String,
+}
+
+/// Question that a wait asks the operator.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct WaitQuestion {
+    pub text: String,
+    #[serde(default)]
+    pub choices: Vec<String>,
+    /// True if every message counts as one that may answer.
+    #[serde(default)]
+    pub any_message: bool,
 }
 
 /// A timer of an agent.
@@ -244,6 +263,13 @@ pub struct Timer {
     pub fire_count: u64,
     /// Time of the next slot.
     pub next_fire_at: Option<String>,
+    /// Slots that passed without a tick of their own.
+    #[serde(default)]
+    pub missed_count: u64,
+    /// Ticks a day of an active repeating timer.
+    pub ticks_a_day: Option<u64>,
+    /// Tokens a day that these ticks will use, from the agent's last ticks.
+    pub tokens_a_day: Option<u64>,
 }
 
 /// Token usage over an agent's life.
@@ -329,6 +355,24 @@ pub struct LoadedInstructions {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct InstructionSource {
     pub path: String,
+    /// `user_global`, `agent` or `workspace`.
+    #[serde(default)]
+    pub scope: String,
+    /// The kind of file as the host names it: `agents_md` or `claude_md`.
+    #[serde(default)]
+    pub kind: String,
+}
+
+impl LoadedInstructions {
+    /// Returns the loaded files in the order of their scopes.
+    pub fn sources(&self) -> impl Iterator<Item = &InstructionSource> {
+        let sources = [
+            &self.user_global_source,
+            &self.agent_source,
+            &self.workspace_source,
+        ];
+        sources.into_iter().flatten()
+    }
 }
 
 /// An instruction file that is not loaded.
@@ -378,6 +422,15 @@ pub struct Brief {
     pub note: Option<String>,
     /// Action required of the operator; absent when there is none.
     pub action_required: Option<Value>,
+    /// Files that belong to the brief.
+    #[serde(default)]
+    pub attachments: Vec<Attached>,
+}
+
+/// A file that an agent attached to a brief.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Attached {
+    pub name: String,
 }
 
 /// One entry of a transcript.
@@ -411,6 +464,8 @@ pub struct Run {
     pub final_status: String,
     /// Present only while the run waits.
     pub waiting_reason: Option<String>,
+    /// Present if the run waits for a suspended turn.
+    pub suspension: Option<RunSuspension>,
     pub final_text: String,
     /// Author of the text, `model` or `runtime`; absent in responses of earlier hosts.
     pub final_text_source: Option<String>,
@@ -448,6 +503,16 @@ pub struct Run {
     /// Every attempt of every round.
     #[serde(default)]
     pub provider_attempt_timeline: Timeline,
+}
+
+/// Suspended turn that a run waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct RunSuspension {
+    pub reason: String,
+    /// What happened. For a budget also what raises it.
+    pub error: String,
+    /// Time at which the turn goes on by itself. Absent if an operator has to act.
+    pub until: Option<String>,
 }
 
 /// Provider attempts of a run or a round.

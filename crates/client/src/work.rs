@@ -169,6 +169,15 @@ impl Client {
             .await
     }
 
+    /// Returns one timer, active or not.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn timer(&self, agent_id: &AgentId, id: &TimerId) -> Result<Answer<Timer>, Error> {
+        let timer = escape_segment(id.as_str());
+        self.get(format!("/agents/{agent_id}/timers/{timer}")).await
+    }
+
     /// Creates a timer for an agent.
     ///
     /// # Errors

@@ -22,6 +22,8 @@ const OUTPUTS: &str = "task-output";
 /// Suffixes of the files for stdout (or the terminal) and for stderr.
 const OUTPUT_END: &str = ".log";
 const ERRORS_END: &str = ".stderr.log";
+/// Suffix of the file for both, which exists only if both were used.
+const COMBINED_END: &str = ".combined.log";
 /// File in the claim directory of a command that was stopped before it started.
 const STOPPED: &str = "stopped";
 /// Suffix of a claim directory that is no longer in use.
@@ -94,6 +96,11 @@ impl CommandPaths {
     /// File of stderr. A command on a terminal has none.
     pub(crate) fn errors(&self) -> PathBuf {
         output_dir(&self.home).join(format!("{}{ERRORS_END}", self.name))
+    }
+
+    /// File of both streams in the order of their arrival.
+    pub(crate) fn combined(&self) -> PathBuf {
+        output_dir(&self.home).join(format!("{}{COMBINED_END}", self.name))
     }
 
     fn unused(&self) -> PathBuf {
@@ -183,7 +190,7 @@ impl CommandPaths {
 
     /// Removes the output files. Idempotent.
     pub(crate) async fn remove_output(&self) -> io::Result<()> {
-        let files = [self.output(), self.errors()];
+        let files = [self.output(), self.errors(), self.combined()];
         off_thread(move || files.iter().try_for_each(|file| remove_output(file))).await
     }
 
@@ -210,9 +217,19 @@ pub(crate) fn output_dir(home: &Path) -> PathBuf {
     home.join(OUTPUTS)
 }
 
+/// Returns the file of both streams beside the file of stdout, if there is one.
+pub(crate) fn find_combined(output: &Path) -> Option<PathBuf> {
+    let name = output.file_name()?.to_str()?.strip_suffix(OUTPUT_END)?;
+    let path = output.with_file_name(format!("{name}{COMBINED_END}"));
+    path_exists(&path)
+        .is_ok_and(|exists| exists)
+        .then_some(path)
+}
+
 /// Returns the name of the command that an output file belongs to, or `None` for other files.
 pub(crate) fn command_of_file(file: &str) -> Option<&str> {
     file.strip_suffix(ERRORS_END)
+        .or_else(|| file.strip_suffix(COMBINED_END))
         .or_else(|| file.strip_suffix(OUTPUT_END))
 }
 

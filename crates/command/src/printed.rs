@@ -6,9 +6,12 @@
 
 use crate::decode::{Continuation, REPLACED, cut_bytes, decode, last_lines};
 use crate::facts::{lacks, unreadable};
+use crate::off_thread::off_thread;
+use crate::paths::find_combined;
 use holon_domain::command::{StreamPart, TaskStreams};
 use holon_domain::intent::TaskOutput;
 use holon_process::{Error, OutputRecord, ShimmedCommand, Slice, Stream, StreamRecord};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Most bytes of one UTF-8 character. A smaller limit for a part could block on one character for ever.
@@ -91,6 +94,10 @@ impl Source {
                 Some((reader, read)) => Some(or_lost(&reader, read)?),
                 None => None,
             },
+            combined: match &facts.errors {
+                Some(_) => combined_file(facts.output.path.clone()).await,
+                None => None,
+            },
         })
     }
 
@@ -100,6 +107,13 @@ impl Source {
             Self::Kept(facts) | Self::Growing(facts) => Ok(facts.clone()),
         }
     }
+}
+
+/// Names the file of both streams beside the file of the output, if there is one.
+async fn combined_file(output: PathBuf) -> Option<String> {
+    let found = off_thread(move || Ok(find_combined(&output))).await;
+    let path = found.ok().flatten()?;
+    Some(path.to_string_lossy().into_owned())
 }
 
 /// Reads one stream of a command from its source.

@@ -6,7 +6,8 @@ use crate::registry::Slot;
 use crate::state::{DIRECTORY_LOST, State};
 use crate::{Commands, report};
 use holon_domain::command::{
-    CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, LatePolicy, RunningCommand,
+    CommandEnd, CommandFailure, CommandOrder, CommandOutput, CommandRun, FoundRunning, LatePolicy,
+    RunningCommand,
 };
 use holon_domain::limits::{COMMAND_OUTPUT_BYTES, COMMAND_STREAM_BYTES};
 use holon_domain::workspace::WorkspaceEntry;
@@ -138,7 +139,9 @@ impl Commands {
         };
         // The shim may have died after the command started, or a slow shim may have started it after all.
         Ok(match self.state(&order.key, paths, slot).await {
-            State::StartFailed(_) | State::NeverStarted => State::StartFailed(failure),
+            // A second shim only finds the claim of the first one, which knows the reason.
+            State::StartFailed(recorded) => State::StartFailed(recorded),
+            State::NeverStarted => State::StartFailed(failure),
             begun @ (State::Running(_) | State::Ended(_) | State::Unknown(_)) => begun,
         })
     }
@@ -185,6 +188,7 @@ impl Commands {
             accepts_input: command.accepts_input,
             output_path: paths.output(),
             stderr_path: (!command.tty).then(|| paths.errors()),
+            combined_path: (!command.tty).then(|| paths.combined()),
             output_cap_bytes: COMMAND_OUTPUT_BYTES,
             claim_dir: paths.claim_dir(),
             timeout_ms: match order.when_late {
@@ -271,6 +275,7 @@ impl Commands {
         Ok(RunningCommand {
             workdir: workdir.to_string_lossy().into_owned(),
             started_at: task.identity().started_at,
+            found: FoundRunning::AfterWait,
             stdout,
             stderr,
         })

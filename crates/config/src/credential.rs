@@ -99,6 +99,7 @@ pub fn state(entry: &ProviderEntry, env: &Env, home: &Path, now: Timestamp) -> C
         CredentialError::Missing { .. } => CredentialState::Missing { problem, next_step },
         CredentialError::Expired { .. } => CredentialState::Expired { problem, next_step },
         CredentialError::Unusable { .. }
+        | CredentialError::Transport { .. }
         | CredentialError::Exposed { .. }
         | CredentialError::Foreign { .. }
         | CredentialError::Broken { .. }
@@ -117,6 +118,12 @@ pub fn credential(
     home: &Path,
     now: Timestamp,
 ) -> Result<Found, CredentialError> {
+    if let Some(found) = &entry.unsupported_transport {
+        return Err(CredentialError::Transport {
+            problem: found.problem.clone(),
+            next: found.next_step.clone(),
+        });
+    }
     if let Some(problem) = &entry.address_problem {
         let next = "set that variable to an address of this provider, or unset it".to_owned();
         return Err(unusable(&entry.spec.id, problem.clone(), next));

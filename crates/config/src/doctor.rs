@@ -135,7 +135,7 @@ fn describe(
         metadata_source: policy.source.as_str(),
         provider_configured: entry.is_some() || scripted,
         provider_source: entry.map(|entry| entry.source.as_str()),
-        transport: entry.map(|entry| entry.spec.transport.as_str()),
+        transport: entry.map(|entry| entry.transport().to_owned()),
         credential_source: entry.map(|entry| entry.auth.source.as_str()),
         credential_kind: entry.map(|entry| entry.auth.kind.as_str()),
         credential_configured: state.is_some_and(CredentialState::is_usable),

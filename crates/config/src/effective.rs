@@ -44,7 +44,7 @@ pub struct SchemaEntry {
 pub fn schema() -> Vec<SchemaEntry> {
     let entry = |key: &'static crate::key::Key| {
         let (allowed, min, max) = match key.kind {
-            Kind::Choice(all) => (all, None, None),
+            Kind::Choice(all) | Kind::OpenChoice(all) => (all, None, None),
             Kind::Number { min, max } => (&[] as &[&str], Some(min), Some(max)),
             Kind::Flag => (&["true", "false"] as &[&str], None, None),
             Kind::Text | Kind::List => (&[] as &[&str], None, None),

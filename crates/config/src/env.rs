@@ -4,6 +4,7 @@
 //! Values are handed out as they came; [`crate::resolve()`] judges them. Keys are handed out only as secrets,
 //! and nothing of the environment shows in debug output.
 
+use holon_domain::proxy::ProxyVariables;
 use secrecy::SecretString;
 use std::ffi::OsString;
 use std::fmt;
@@ -150,6 +151,22 @@ pub const VARIABLES: &[Variable] = &[
         "SHELL",
         "The user's shell, offered to commands that ask for it. Default: `/bin/sh`.",
     ),
+    alone(
+        "HTTPS_PROXY",
+        "Proxy of requests to `https` addresses; `https_proxy` is the same.",
+    ),
+    alone(
+        "HTTP_PROXY",
+        "Proxy of requests to `http` addresses; `http_proxy` is the same.",
+    ),
+    alone(
+        "ALL_PROXY",
+        "Proxy of requests for which there is no other; `all_proxy` is the same.",
+    ),
+    alone(
+        "NO_PROXY",
+        "Hosts that are reached without a proxy, separated by commas; `no_proxy` is the same. This machine is always reached without one.",
+    ),
     alone("NO_COLOR", "Any value turns colour off."),
     alone(
         "TERM",
@@ -238,6 +255,20 @@ impl Env {
         };
         let text = value.to_str().ok_or(NotText)?.trim();
         Ok((!text.is_empty()).then(|| SecretString::from(text)))
+    }
+
+    /// The proxies of outgoing requests. The names in small letters come first, as programs have agreed on.
+    pub(crate) fn proxies(&self) -> ProxyVariables {
+        let read = |small: &str, large: &str| {
+            let value = self.get(small).or_else(|| self.get(large))?;
+            value.into_string().ok()
+        };
+        ProxyVariables {
+            http: read("http_proxy", "HTTP_PROXY"),
+            https: read("https_proxy", "HTTPS_PROXY"),
+            all: read("all_proxy", "ALL_PROXY"),
+            except: read("no_proxy", "NO_PROXY"),
+        }
     }
 
     /// The directory the program was started in.

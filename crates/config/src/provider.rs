@@ -32,6 +32,35 @@ pub struct ProviderEntry {
     pub loopback: bool,
     /// Why the address that a variable gives cannot be used. The provider is then never asked; all others are.
     pub address_problem: Option<String>,
+    /// The transport that the settings name, if requests to this provider cannot use it. The provider is then never
+    /// asked; all others are.
+    pub unsupported_transport: Option<UnsupportedTransport>,
+}
+
+/// A transport that cannot be used with a provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnsupportedTransport {
+    /// The transport as the settings spell it.
+    pub transport: String,
+    /// The refusal in one clause that begins with the provider.
+    pub problem: String,
+    pub next_step: String,
+}
+
+impl ProviderEntry {
+    /// Returns true if the provider is never asked, because of its address or its transport.
+    pub(crate) const fn is_unusable(&self) -> bool {
+        self.address_problem.is_some() || self.unsupported_transport.is_some()
+    }
+
+    /// Returns the transport as the settings spell it, also if it cannot be used.
+    #[must_use]
+    pub fn transport(&self) -> &str {
+        match &self.unsupported_transport {
+            Some(found) => &found.transport,
+            None => self.spec.transport.as_str(),
+        }
+    }
 }
 
 /// The source of a provider's credential. Holds no secret.

@@ -88,6 +88,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
             .get("HOME")
             .map(PathBuf::from)
             .filter(|home| home.is_absolute()),
+        proxies: env.proxies(),
         default_agent: resolve_agent(layers, flags)?,
         http_addr: resolve_http_addr(layers, flags)?,
         model: resolve_model(layers, flags)?,

@@ -9,6 +9,7 @@ use crate::source::Sourced;
 use crate::web::WebSettings;
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
+use holon_domain::proxy::ProxyVariables;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -128,6 +129,8 @@ pub struct Settings {
     pub home: Sourced<PathBuf>,
     /// Home of the user, in which `.agents` holds guidance of all agents. Absent if it is unknown or relative.
     pub user_home: Option<PathBuf>,
+    /// Proxies of requests that are no model calls, and of git.
+    pub proxies: ProxyVariables,
     /// Agent that is meant when none is named.
     pub default_agent: Sourced<AgentId>,
     /// Address of the HTTP control plane.

@@ -22,6 +22,7 @@ use holon_domain::message::{
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecoverySpec;
+use holon_domain::wait::WaitNote;
 use holon_domain::{MessageId, TaskId, WorkItemId, limits};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -36,27 +37,45 @@ const SOURCE_REF_KEYS: [&str; 5] = [
 ];
 
 /// Provenance that the runtime itself sets on a message it queues without an ingress check.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Provenance {
     pub(crate) authority: AuthorityClass,
     pub(crate) cause: Cause,
     /// The wait that this message ends, if any.
     pub(crate) resumes: Option<ResumeReason>,
+    /// What the message does to waits, for the model that reads it.
+    pub(crate) waits: Vec<WaitNote>,
 }
 
 impl Provenance {
-    /// Provenance of a message that only the agent itself caused.
-    pub(crate) const fn self_caused(authority: AuthorityClass) -> Self {
+    /// Provenance of a message that resumes nothing.
+    pub(crate) const fn new(authority: AuthorityClass, cause: Cause) -> Self {
         Self {
             authority,
-            cause: Cause::Itself,
+            cause,
             resumes: None,
+            waits: Vec::new(),
         }
     }
 
+    /// Provenance of a message that only the agent itself caused.
+    pub(crate) const fn self_caused(authority: AuthorityClass) -> Self {
+        Self::new(authority, Cause::Itself)
+    }
+
     /// Returns the same provenance for a message that ends a wait or a rest.
-    pub(crate) const fn with_resumes(self, resumes: Option<ResumeReason>) -> Self {
+    pub(crate) fn with_resumes(self, resumes: Option<ResumeReason>) -> Self {
         Self { resumes, ..self }
+    }
+
+    /// Returns the same provenance for a message that did this to waits.
+    pub(crate) fn with_waits(self, waits: Vec<WaitNote>) -> Self {
+        let resumes = wait::resumes(&waits).or(self.resumes);
+        Self {
+            resumes,
+            waits,
+            ..self
+        }
     }
 }
 
@@ -126,11 +145,8 @@ pub fn judge_models(checks: &[Result<(), ModelFailure>]) -> Result<(), Rejection
 
 /// Derives the authority of a message from its ingress and queues it if it may enter.
 pub(crate) fn admit(draft: &mut Draft<'_>, ingress: Ingress) -> Result<QueueEntry, Rejection> {
-    let provenance = Provenance {
-        authority: authority_of(&ingress),
-        cause: Cause::of_ingress(ingress.kind, &ingress.origin),
-        resumes: None,
-    };
+    let cause = Cause::of_ingress(ingress.kind, &ingress.origin);
+    let provenance = Provenance::new(authority_of(&ingress), cause);
     admit_as(draft, ingress, provenance)
 }
 
@@ -202,8 +218,9 @@ pub(crate) fn admit_as(
     judge(&ingress)?;
     check_model(draft)?;
     check_room(draft, provenance.authority)?;
-    let resumes = wait::end_by_message(draft, &ingress, provenance.cause);
-    Ok(enqueue(draft, ingress, provenance.with_resumes(resumes)))
+    let (cause, authority) = (provenance.cause, provenance.authority);
+    let waits = wait::end_by_message(draft, &ingress, cause, authority);
+    Ok(enqueue(draft, ingress, provenance.with_waits(waits)))
 }
 
 /// Queues a message of the runtime without any check. The caller sets its provenance.
@@ -324,12 +341,13 @@ fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) ->
         | Origin::Timer { .. }
         | Origin::System { .. } => bound("task_id").map(TaskId::from_stored),
     };
+    let id = MessageId::mint(draft.entropy);
     MessageEnvelope {
-        id: MessageId::mint(draft.entropy),
+        source_refs: source_refs(&ingress, &id),
+        id,
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
         trigger_kind: ingress.kind.trigger(),
-        source_refs: source_refs(&ingress),
         kind: ingress.kind,
         origin: ingress.origin,
         trust: TrustLevel::from(provenance.authority),
@@ -337,6 +355,7 @@ fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) ->
         priority: ingress.priority,
         cause: Some(provenance.cause),
         resumes: provenance.resumes,
+        waits: provenance.waits,
         work_item_id,
         task_id,
         body: ingress.body,
@@ -358,13 +377,41 @@ fn bound_ref(ingress: &Ingress, key: &str) -> Option<String> {
     metadata_text(ingress.metadata.as_ref(), key)
 }
 
-fn source_refs(ingress: &Ingress) -> BTreeMap<String, String> {
+/// Returns what a message goes back to. `id` is its own, which is the reference of a queued event whose sender gave none.
+fn source_refs(ingress: &Ingress, id: &MessageId) -> BTreeMap<String, String> {
+    let metadata = ingress.metadata.as_ref();
     let mut refs: BTreeMap<String, String> = SOURCE_REF_KEYS
         .iter()
-        .filter_map(|key| {
-            metadata_text(ingress.metadata.as_ref(), key).map(|text| ((*key).to_owned(), text))
-        })
+        .filter_map(|key| metadata_text(metadata, key).map(|text| ((*key).to_owned(), text)))
         .collect();
+    // Only the runtime queues ticks, so these were written by it.
+    if ingress.kind == MessageKind::SystemTick
+        && let Some(Value::Object(own)) = metadata.and_then(|metadata| metadata.get("source_refs"))
+    {
+        let own = own.iter();
+        let own = own.filter_map(|(key, id)| Some((key.clone(), id.as_str()?.to_owned())));
+        refs.extend(own);
+    }
+    match ingress.kind {
+        MessageKind::TaskResult => {
+            if let Origin::Task { task_id } = &ingress.origin {
+                refs.insert("task_result_id".into(), task_id.to_string());
+            }
+        }
+        MessageKind::ChannelEvent | MessageKind::WebhookEvent | MessageKind::CallbackEvent => {
+            let given = metadata_text(metadata, "delivery_id");
+            let event_id = given.unwrap_or_else(|| id.to_string());
+            refs.entry("queued_event_id".into()).or_insert(event_id);
+        }
+        MessageKind::OperatorPrompt
+        | MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult
+        | MessageKind::InternalFollowup => {}
+    }
     match &ingress.origin {
         Origin::Timer { timer_id } => drop(refs.insert("timer_id".into(), timer_id.to_string())),
         Origin::Task { task_id } => drop(refs.insert("task_id".into(), task_id.to_string())),

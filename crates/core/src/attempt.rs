@@ -143,21 +143,9 @@ pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Dispo
         Remedy::OtherModel if taught_output_limit(failure) && state.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
-        Remedy::OtherModel if is_worth_one_more_try(failure.kind, state) => {
-            retry(failure.retry_after_ms, state, chance)
-        }
         Remedy::Compaction if state.may_compact => Disposition::Retry { backoff_ms: 0 },
         Remedy::Allowance | Remedy::OtherModel | Remedy::Compaction => Disposition::FailFast,
     }
-}
-
-/// Returns true if an unreadable answer is requested once more. Only if a caller waits and no other model can be asked:
-/// any other turn is suspended and retries by itself.
-fn is_worth_one_more_try(kind: ModelFailureKind, state: AttemptState) -> bool {
-    kind == ModelFailureKind::InvalidResponse
-        && state.attended
-        && !state.has_fallback
-        && state.attempt == 1
 }
 
 /// Returns true if the failure taught an output limit, so that the next request differs from the failed one.

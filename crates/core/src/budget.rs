@@ -4,7 +4,7 @@
 //! limit. Only an estimate that was too small can exceed one.
 
 use crate::planted::{Fault, is_planted};
-use holon_domain::budget::{BudgetKey, BudgetPeriod, BudgetStanding};
+use holon_domain::budget::{BudgetKey, BudgetPeriod, BudgetStanding, UnreadableBudget};
 use holon_domain::limits;
 use holon_domain::model::ModelPrice;
 use holon_domain::usage::{CallEstimate, MicroUsd};
@@ -34,8 +34,33 @@ pub struct BudgetRefusal {
     pub ends_with_day: bool,
 }
 
+impl BudgetRefusal {
+    /// Builds the refusal of a budget whose own row cannot be read or is lost.
+    pub(crate) fn unreadable_row(key: &BudgetKey, row: String) -> Self {
+        let budget = UnreadableBudget {
+            row,
+            keys: vec![key.clone()],
+            stored_as: Some(key.clone()),
+        };
+        Self::unreadable(key, &budget)
+    }
+
+    /// Builds the refusal of a budget that cannot be read. It lasts until an operator sets or clears the budget.
+    pub(crate) fn unreadable(key: &BudgetKey, budget: &UnreadableBudget) -> Self {
+        Self {
+            key: key.clone(),
+            cause: RefusalCause::Unreadable {
+                row: budget.row.clone(),
+                next_step: budget.mend(key),
+            },
+            is_held_by_others: false,
+            ends_with_day: false,
+        }
+    }
+}
+
 /// The limit that a call would exceed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RefusalCause {
     Tokens {
         limit: u64,
@@ -49,6 +74,13 @@ pub enum RefusalCause {
     },
     /// Money is limited, and the price of the model is not known.
     PriceUnknown,
+    /// The stored budget cannot be read, so it is not known what is left of it.
+    Unreadable {
+        /// Names the row and its fault.
+        row: String,
+        /// Commands that mend or remove it.
+        next_step: String,
+    },
 }
 
 /// Decides about a call. `is_exact` says that its request was built and measured.

@@ -1,23 +1,31 @@
-//! Replans running pauses after the wall clock was set back, so that no pause takes longer than it was set for.
+//! Replans the due queue of an agent after the wall clock was set back, so that no pause takes longer than it was set
+//! for, and nothing waits for a slot that is further away than the next one from now.
 //!
-//! Only pauses are durations. A slot is a time on the wall clock and stays where it is.
+//! Pauses are durations. A slot is a time on the wall clock; one that was named by its time stays where it is.
 
 use crate::draft::Draft;
-use crate::input::{Reply, RunningPause};
+use crate::input::{Reply, RunningPause, SlotAhead};
 use crate::invariant::awaited_due;
 use crate::planted::{Fault, is_planted};
+use crate::timer;
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, HomeState, RemovalRetry, RestWake};
 use holon_domain::delivery::LaneState;
 use holon_domain::timer::{DueAction, DueId, Pause};
 use holon_domain::turn::Phase;
+use holon_domain::usage::next_midnight;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::Recheck;
 use holon_domain::{WaitId, WorkItemId};
 
-/// Replans the pauses that some state still waits for. A pause that ended meanwhile, or was already replanned, has
+/// Replans the entries that some state still waits for. An entry that came meanwhile, or was already replanned, has
 /// another number and is skipped, so the input is idempotent.
-pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[RunningPause]) -> Reply {
+pub(crate) fn handle_set_back(
+    draft: &mut Draft<'_>,
+    by_ms: u64,
+    pauses: &[RunningPause],
+    slots: &[SlotAhead],
+) -> Reply {
     let mut reply = Reply::Unchanged;
     for running in pauses {
         let Some(pause) = running.pause.shift_after_step_back(by_ms, draft.now) else {
@@ -35,14 +43,46 @@ pub(crate) fn handle_set_back(draft: &mut Draft<'_>, by_ms: u64, pauses: &[Runni
             | DueAction::WorkTick
             | DueAction::HintTick
             | DueAction::CatchUp
+            | DueAction::DeliveryRetry { .. } => move_own(draft, running, pause),
+            DueAction::TimerFire { timer_id } => {
+                timer::move_length(draft, running.id, timer_id, pause)
+            }
+        };
+        if moved {
+            reply = Reply::Done;
+        }
+    }
+    for slot in slots {
+        let moved = match &slot.due {
+            DueAction::TimerFire { timer_id } => timer::plan_anew(draft, slot.id, timer_id),
+            DueAction::ProviderPauseOver { .. } => move_day_end(draft, slot),
+            DueAction::RestOver { .. }
+            | DueAction::PaceOver
+            | DueAction::RemovalRetry
+            | DueAction::WorkTick
+            | DueAction::HintTick
+            | DueAction::Recheck { .. }
+            | DueAction::WaitOver { .. }
             | DueAction::DeliveryRetry { .. }
-            | DueAction::TimerFire { .. } => move_own(draft, running, pause),
+            | DueAction::CatchUp => false,
         };
         if moved {
             reply = Reply::Done;
         }
     }
     reply
+}
+
+/// Replans the end of the day that a turn waits for because its budget is used up.
+fn move_day_end(draft: &mut Draft<'_>, slot: &SlotAhead) -> bool {
+    let at = next_midnight(draft.now, &draft.host.zone);
+    if at >= slot.at || !awaited_due(&draft.agent).contains(&slot.id) {
+        return false;
+    }
+    draft.clear_due(slot.id);
+    let id = draft.set_slot(at, slot.due.clone());
+    replace_due(&mut draft.agent, slot.id, id, at);
+    true
 }
 
 /// Replans a pause that the agent's row waits for. Returns true if the row still waits for it.

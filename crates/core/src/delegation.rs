@@ -24,8 +24,8 @@ mod worktree;
 pub(crate) use birth::accept_followup;
 pub use birth::create;
 pub(crate) use end::{
-    ask_supervisor, attach, end_if_done, handle_attached, hear_missed_ends, leave_tree,
-    release_all, retire, stop_child,
+    ask_supervisor, attach, end_if_done, failure_words, handle_attached, hear_missed_ends,
+    leave_tree, release_all, retire, stop_child,
 };
 pub use observe::{active_child, observe, with_child};
 pub(crate) use spawn::{

@@ -58,11 +58,8 @@ pub(crate) fn message(
     } else {
         Cause::Outside
     };
-    let provenance = Provenance {
-        authority: worth.authority.weaker(AuthorityClass::RuntimeInstruction),
-        cause,
-        resumes: None,
-    };
+    let authority = worth.authority.weaker(AuthorityClass::RuntimeInstruction);
+    let provenance = Provenance::new(authority, cause);
     let entry = admission::admit_as(draft, ingress, provenance)?;
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,

@@ -1,5 +1,5 @@
-//! Detached effects: open effects that no turn, task or home waits for. They deliver deferred sends, finish patches
-//! whose turn was cancelled, and remove the worktrees of ended children.
+//! Detached effects: open effects that no turn, task or home waits for. They deliver deferred sends, finish patches and
+//! stop batches whose turn was cancelled, and remove the worktrees of ended children.
 //!
 //! The agent's row names them; their content is stored only in the effect. Invariant: only its own outcome ends a
 //! detached effect. A new generation makes earlier outcomes stale, so it closes each detached effect and opens it again
@@ -10,12 +10,13 @@ use crate::input::{Reply, Stamp};
 use crate::{home, outbox};
 use holon_domain::agent::AgentRecord;
 use holon_domain::effect::{Effect, EffectId};
+use holon_domain::event::{BatchItemEnd, CommandBatchStopped, Event};
 
 /// Opens a detached effect and names it in the agent's row.
 pub(crate) fn open(draft: &mut Draft<'_>, effect: Effect) {
     let list: fn(&mut AgentRecord) -> &mut Vec<EffectId> = match effect {
         Effect::Deliver { .. } => |agent| &mut agent.deliveries,
-        Effect::FinishPatch { .. } => |agent| &mut agent.patches,
+        Effect::FinishPatch { .. } | Effect::StopBatch { .. } => |agent| &mut agent.patches,
         Effect::CleanWorktree { .. } => |agent| &mut agent.cleanups,
         // A turn, a task, the outbox or the home waits for these effects.
         Effect::PrepareHome
@@ -50,6 +51,36 @@ pub(crate) fn close(
 pub(crate) fn handle_patch_end(draft: &mut Draft<'_>, stamp: Stamp) -> Reply {
     if !close(draft, stamp, |agent| &mut agent.patches) {
         return Reply::Unchanged;
+    }
+    home::remove_when_free(draft);
+    Reply::Done
+}
+
+/// Handles the end of a batch whose turn was cancelled: records which of its items ran.
+pub(crate) fn handle_batch_end(
+    draft: &mut Draft<'_>,
+    stamp: Stamp,
+    items: &[BatchItemEnd],
+) -> Reply {
+    let effect = draft.effect(stamp.effect);
+    if !close(draft, stamp, |agent| &mut agent.patches) {
+        return Reply::Unchanged;
+    }
+    if let Some(Effect::StopBatch {
+        call_id,
+        items: _,
+        turn_index,
+        run_id,
+        message_seq,
+    }) = effect
+    {
+        draft.event(Event::CommandBatchStopped(CommandBatchStopped {
+            tool_call_id: call_id,
+            items: items.to_vec(),
+            turn_index,
+            run_id,
+            message_seq,
+        }));
     }
     home::remove_when_free(draft);
     Reply::Done

@@ -7,9 +7,10 @@ use crate::assess::{AssessmentInput, NextAction, assess, signal};
 use crate::input::{AgentView, HostConditions, Stamp};
 use crate::occupancy;
 use crate::planted::{Fault, is_planted};
+use crate::rejection::Rejection;
 use holon_domain::agent::{AgentRecord, AgentSettings, AgentStatus, Lifecycle, StateSignal};
 use holon_domain::attempt::AttemptRecord;
-use holon_domain::budget::{BudgetKey, BudgetMeter};
+use holon_domain::budget::{BudgetKey, BudgetReading};
 use holon_domain::decision::{BriefSeq, Decision, Fact};
 use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
@@ -23,9 +24,9 @@ use holon_domain::needs::{LoadedRows, Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueView, QueuedPrompt};
 use holon_domain::send::AgentSend;
 use holon_domain::task::TaskRecord;
-use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue};
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue, Slot};
 use holon_domain::turn::LogSeq;
-use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp};
+use holon_domain::{AgentId, Entropy, RunId, TaskId, Timestamp, limits};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -37,6 +38,12 @@ use work::WorkRows;
 
 /// Place of a decision about a lifecycle request.
 const CONTROL_BOUNDARY: &str = "control";
+/// Place of a decision about an agent that becomes ready, or that a new process takes up.
+pub(crate) const BOOTSTRAP_BOUNDARY: &str = "bootstrap";
+/// Place of a decision about an agent that goes to rest after a turn.
+pub(crate) const SLEEP_BOUNDARY: &str = "lifecycle_sleep";
+/// Place of a decision about an agent whose host goes down.
+const SHUTDOWN_BOUNDARY: &str = "shutdown";
 
 /// Inputs for other agents in the order they were sent, each with its receiver.
 pub(crate) type Sends = Vec<(AgentId, AgentSend)>;
@@ -56,8 +63,8 @@ pub(crate) struct Draft<'a> {
     tasks: BTreeMap<TaskId, Option<TaskRecord>>,
     effects: BTreeMap<EffectId, Option<Effect>>,
     attempts: Part<Vec<AttemptRecord>>,
-    /// How far budgets are used up. `None` if there is no such budget.
-    meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
+    /// How far budgets are used up.
+    meters: BTreeMap<BudgetKey, BudgetReading>,
     /// The newest generation of the host, including one that this decision took.
     newest_generation: Part<u64>,
     tree: Part<TreeStanding>,
@@ -73,6 +80,8 @@ pub(crate) struct Draft<'a> {
     queue_is_stale: bool,
     /// True if this decision ended a turn that `take_end_of_turn` has not reported yet.
     ended_turn: bool,
+    /// True if this decision recorded the posture of the agent.
+    posture_recorded: bool,
 }
 
 impl<'a> Draft<'a> {
@@ -132,6 +141,20 @@ impl<'a> Draft<'a> {
             missing: RefCell::default(),
             queue_is_stale: false,
             ended_turn: false,
+            posture_recorded: false,
+        }
+    }
+
+    /// Returns the status of the agent before this decision.
+    pub(crate) const fn status_before(&self) -> AgentStatus {
+        self.before.status
+    }
+
+    /// Returns true if no turn of the agent was at work before this decision.
+    pub(crate) fn was_at_rest(&self) -> bool {
+        match self.before.status {
+            AgentStatus::AwakeIdle | AgentStatus::Asleep => true,
+            AgentStatus::Booting | AgentStatus::AwakeRunning | AgentStatus::Stopped => false,
         }
     }
 
@@ -190,6 +213,7 @@ impl<'a> Draft<'a> {
         }
         self.agent.unsignalled = None;
         let (status, posture) = (now.status, now.posture);
+        self.record_change(status);
         if (status, posture) != (self.before.status, self.before.posture) {
             self.event(Event::AgentStateChanged(AgentStateChanged {
                 status,
@@ -201,6 +225,27 @@ impl<'a> Draft<'a> {
                 current_run_id: now.run_id,
             }));
         }
+    }
+
+    /// Records the posture of an agent that became ready, unless this decision recorded it at another boundary.
+    fn record_change(&mut self, status: AgentStatus) {
+        let previous = self.before.status;
+        let boundary = match (previous, status) {
+            _ if self.posture_recorded => return,
+            (
+                AgentStatus::Booting,
+                AgentStatus::AwakeIdle | AgentStatus::AwakeRunning | AgentStatus::Asleep,
+            ) => BOOTSTRAP_BOUNDARY,
+            (
+                AgentStatus::Booting
+                | AgentStatus::AwakeIdle
+                | AgentStatus::AwakeRunning
+                | AgentStatus::Asleep
+                | AgentStatus::Stopped,
+                _,
+            ) => return,
+        };
+        self.record_posture(boundary, previous);
     }
 
     /// Returns true if a part was read that was not loaded. The rest of the decision can then be skipped.
@@ -227,12 +272,32 @@ impl<'a> Draft<'a> {
 
     /// Records the status that the scheduler gives the agent at a boundary, and why.
     pub(crate) fn record_posture(&mut self, boundary: &str, previous_status: AgentStatus) {
+        self.need_expected_wake();
+        self.posture_recorded = true;
         let assessment = assess(self.assessment_facts());
         let posture = assessment.posture;
         self.event(Event::SchedulerPostureDecision(SchedulerPostureDecision {
             boundary: boundary.to_owned(),
             reason: posture.reason,
             previous_status,
+            next_status: assessment.status,
+            wakes_at: posture.wakes_at,
+        }));
+    }
+
+    /// Records the status in which a shutdown of the host leaves the agent.
+    pub(crate) fn record_shutdown(&mut self) {
+        self.need_expected_wake();
+        self.posture_recorded = true;
+        let assessment = assess(self.assessment_facts());
+        let posture = assessment.posture;
+        self.event(Event::SchedulerPostureDecision(SchedulerPostureDecision {
+            boundary: SHUTDOWN_BOUNDARY.to_owned(),
+            reason: format!(
+                "its host goes down, and the next start takes it up where it stands: {}",
+                posture.reason
+            ),
+            previous_status: self.before.status,
             next_status: assessment.status,
             wakes_at: posture.wakes_at,
         }));
@@ -247,7 +312,11 @@ impl<'a> Draft<'a> {
         task_ids: Vec<TaskId>,
     ) {
         let previous = self.agent.lifecycle;
-        self.agent.lifecycle = next;
+        // A start hands the agent back to the scheduler: its status is the one that it gets once its home is checked.
+        self.agent.lifecycle = match next {
+            Lifecycle::Booting => Lifecycle::Runnable,
+            Lifecycle::Runnable | Lifecycle::Stopped | Lifecycle::Deleting => next,
+        };
         let releases = matches!(next, Lifecycle::Stopped | Lifecycle::Deleting);
         let held = self.agent.occupancy.as_ref().filter(|_| releases);
         let workspace_occupancy_id = held.map(|held| held.execution_root_id.clone());
@@ -281,6 +350,7 @@ impl<'a> Draft<'a> {
         if next_status != self.before.status {
             self.record_posture(CONTROL_BOUNDARY, self.before.status);
         }
+        self.agent.lifecycle = next;
     }
 
     pub(crate) fn event(&mut self, event: Event) {
@@ -308,6 +378,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn next_message(&mut self) -> MessageSeq {
         self.agent.counters.messages += 1;
         self.agent.counters.messages
+    }
+
+    pub(crate) fn next_turn(&mut self) -> u64 {
+        self.agent.counters.turns += 1;
+        self.agent.counters.turns
     }
 
     pub(crate) fn next_brief(&mut self) -> BriefSeq {
@@ -355,6 +430,12 @@ impl<'a> Draft<'a> {
         self.set_due_time(DueTime::Pause(pause), due)
     }
 
+    /// Adds an entry for a time on the wall clock to the due queue.
+    pub(crate) fn set_slot(&mut self, at: Timestamp, due: DueAction) -> DueId {
+        let set_at = self.now;
+        self.set_due_time(DueTime::Slot(Slot { at, set_at }), due)
+    }
+
     /// Adds an entry to the due queue, for a pause or for a slot on the wall clock.
     pub(crate) fn set_due_time(&mut self, time: DueTime, due: DueAction) -> DueId {
         let id = self.next_effect();
@@ -393,6 +474,30 @@ impl<'a> Draft<'a> {
         self.facts.push(Fact::AttemptsCleared);
     }
 
+    /// Changes the agent's settings like [`Draft::change_settings`], unless that makes them larger than they may be.
+    pub(crate) fn change_settings_within(
+        &mut self,
+        change: impl FnOnce(&mut AgentSettings),
+    ) -> Result<(), Rejection> {
+        let changed = self.check_settings(change)?;
+        self.change_settings(|settings| *settings = changed);
+        Ok(())
+    }
+
+    /// Refuses a change that makes the agent's settings larger than they may be. Returns them as they would be.
+    pub(crate) fn check_settings(
+        &self,
+        change: impl FnOnce(&mut AgentSettings),
+    ) -> Result<AgentSettings, Rejection> {
+        let mut changed = self.agent.settings.clone();
+        change(&mut changed);
+        match check_settings_size(&changed) {
+            Err(_) if settings_bytes(&changed) <= settings_bytes(&self.agent.settings) => {}
+            checked => checked?,
+        }
+        Ok(changed)
+    }
+
     /// Changes the agent's settings, and writes them if they differ from before.
     pub(crate) fn change_settings(&mut self, change: impl FnOnce(&mut AgentSettings)) {
         let before = self.agent.settings.clone();
@@ -426,4 +531,21 @@ impl<'a> Draft<'a> {
         self.agent.counters.effects += 1;
         self.agent.counters.effects
     }
+}
+
+/// Refuses settings of an agent that are larger than they may be.
+pub(crate) fn check_settings_size(settings: &AgentSettings) -> Result<(), Rejection> {
+    let (bytes, max) = (settings_bytes(settings), limits::AGENT_SETTINGS_BYTES);
+    match bytes > max {
+        true => Err(Rejection::TooLarge {
+            what: "settings of the agent",
+            bytes,
+            max,
+        }),
+        false => Ok(()),
+    }
+}
+
+fn settings_bytes(settings: &AgentSettings) -> usize {
+    serde_json::to_string(settings).map_or(usize::MAX, |text| text.len())
 }

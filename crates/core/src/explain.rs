@@ -4,11 +4,12 @@ mod decisions;
 
 use crate::assess::{AssessmentInput, NextAction, assess, describe, suspension};
 use crate::summary::work_item_view;
+use crate::timer::TimerCost;
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
 use holon_domain::feed::EventRecord;
 use holon_domain::queue::{QueueEntry, QueueView};
-use holon_domain::timer::DueAction;
+use holon_domain::timer::{DueAction, MissedSlotPolicy, TimerRecord};
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::{Phase, SuspensionReason};
 use holon_domain::wait::{WaitRecord, WakeSource};
@@ -25,6 +26,8 @@ pub struct ExplainedRows {
     /// Active waits, oldest first.
     pub waits: Vec<WaitRecord>,
     pub hints: Vec<WakeHint>,
+    /// Active timers, oldest first.
+    pub timers: Vec<TimerRecord>,
     pub current: Option<WorkItemRecord>,
     /// Recent events of the agent, newest first.
     pub events: Vec<EventRecord>,
@@ -40,7 +43,7 @@ pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> E
         woken_by: wake_conditions(agent, &assessment.next, &rows.waits),
         scheduling_posture: assessment.posture,
         closure: assessment.closure,
-        planned: rows.due.iter().map(planned_wake).collect(),
+        planned: planned_wakes(agent, &rows),
         pending: queue.pending,
         oldest_unserved: rows.oldest.map(unserved_input),
         current_work_item: rows
@@ -63,14 +66,37 @@ fn unserved_input(entry: QueueEntry) -> UnservedInput {
     }
 }
 
-fn planned_wake((at, due): &(Timestamp, DueAction)) -> PlannedWake {
-    let what = match due {
-        DueAction::RestOver {
-            reason: Some(reason),
-        } => format!("{}: {reason}", describe(due)),
-        _ => describe(due),
+fn planned_wakes(agent: &AgentRecord, rows: &ExplainedRows) -> Vec<PlannedWake> {
+    let planned = rows.due.iter();
+    let planned = planned.map(|(at, due)| PlannedWake {
+        at: *at,
+        what: match due {
+            DueAction::RestOver {
+                reason: Some(reason),
+            } => format!("{}: {reason}", describe(due)),
+            DueAction::TimerFire { timer_id } => {
+                let timer = rows.timers.iter().find(|timer| timer.id == *timer_id);
+                format!("{}{}", describe(due), timer_words(agent, timer))
+            }
+            _ => describe(due),
+        },
+    });
+    planned.collect()
+}
+
+/// Describes what a timer uses in a day, and that its next slot is passed over while its last tick waits.
+fn timer_words(agent: &AgentRecord, timer: Option<&TimerRecord>) -> String {
+    let Some(timer) = timer else {
+        return String::new();
     };
-    PlannedWake { at: *at, what }
+    let cost = TimerCost::of(timer, agent).map(|cost| format!(" ({})", cost.words()));
+    let waits = timer.queued_tick.is_some() && timer.missed != MissedSlotPolicy::All;
+    let waits = if waits {
+        ", unless its last tick still waits in the queue then"
+    } else {
+        ""
+    };
+    format!("{}{waits}", cost.unwrap_or_default())
 }
 
 /// Lists the events that would wake the agent, from its next action and its active waits.
@@ -124,7 +150,11 @@ fn suspension_ends(agent: &AgentRecord) -> Vec<String> {
 }
 
 fn wait_words(wait: &WaitRecord) -> String {
-    let sources: Vec<String> = wait.wake_sources.iter().map(source_words).collect();
+    let sources: Vec<String> = wait
+        .wake_sources
+        .iter()
+        .map(|source| source_words(wait, source))
+        .collect();
     let item = wait
         .work_item_id
         .as_ref()
@@ -137,7 +167,7 @@ fn wait_words(wait: &WaitRecord) -> String {
     )
 }
 
-fn source_words(source: &WakeSource) -> String {
+fn source_words(wait: &WaitRecord, source: &WakeSource) -> String {
     match source {
         WakeSource::TaskResult { task_id } => format!("the end of {task_id}"),
         WakeSource::ExternalIngress {
@@ -148,7 +178,7 @@ fn source_words(source: &WakeSource) -> String {
             "any event or wake from outside".to_owned()
         }
         WakeSource::Timer { wake_at } => format!("the time {wake_at}"),
-        WakeSource::OperatorInput => "an answer of an operator".to_owned(),
+        WakeSource::OperatorInput => wait.answer_words(),
         WakeSource::SystemTick => "a tick of the runtime".to_owned(),
     }
 }

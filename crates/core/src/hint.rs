@@ -1,13 +1,16 @@
 //! Wake hints: an external source or an operator asks the agent to look. Hints of one source coalesce.
 
+pub(crate) mod pace;
+
 use crate::draft::Draft;
 use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use crate::{tick, wait, work};
 use holon_domain::decision::Fact;
-use holon_domain::event::{Event, WakeHintTriggered};
+use holon_domain::event::{Event, WakeHintCoalesced, WakeHintTriggered};
 use holon_domain::trigger::{EarlierDelivery, WakeHint};
-use holon_domain::{WaitId, limits, text};
+use holon_domain::wait::WaitRecord;
+use holon_domain::{WaitId, WorkItemId, limits, text};
 
 /// Source name that hints share once the agent has pending hints from the maximum number of sources.
 const OTHERS: &str = "others";
@@ -66,11 +69,15 @@ pub(crate) struct AcceptedHint {
     pub(crate) coalesced: bool,
     /// Waits that it ended.
     pub(crate) ended: Vec<WaitId>,
+    /// Work items of those waits, each once.
+    pub(crate) items: Vec<WorkItemId>,
 }
 
 /// Stores a hint until the next tick and ends the waits that it names.
 pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> AcceptedHint {
     let ended = wait::end_by_hint(draft, &hint);
+    hint.ended_waits = wait::notes_of_ended(&ended);
+    let items = items_of(&ended);
     let ended: Vec<WaitId> = ended.into_iter().map(|wait| wait.id).collect();
     hint.wait_ids.clone_from(&ended);
     work::wake(draft);
@@ -101,10 +108,41 @@ pub(crate) fn handle_hint(draft: &mut Draft<'_>, mut hint: WakeHint) -> Accepted
         reason: hint.reason.as_deref().map(shown),
         count: hint.count,
         wait_ids: hint.wait_ids.clone(),
+        external_trigger_id: hint.external_trigger_id.clone(),
+        source: hint.source.as_deref().map(shown),
+        correlation_id: hint.correlation_id.as_deref().map(shown),
+        causation_id: hint.causation_id.as_deref().map(shown),
+        authority_class: Some(tick::authority_of(std::slice::from_ref(&hint))),
     }));
     let coalesced = hint.count > 1;
     draft.fact(Fact::HintWritten(Box::new(hint)));
-    AcceptedHint { coalesced, ended }
+    AcceptedHint {
+        coalesced,
+        ended,
+        items,
+    }
+}
+
+/// Returns the work items of waits, each once.
+pub(crate) fn items_of(waits: &[WaitRecord]) -> Vec<WorkItemId> {
+    let mut items: Vec<WorkItemId> = Vec::new();
+    for item in waits.iter().filter_map(|wait| wait.work_item_id.as_ref()) {
+        if !items.contains(item) {
+            items.push(item.clone());
+        }
+    }
+    items
+}
+
+/// Describes a hint that joined a pending one.
+pub(crate) fn coalesced(key: &str, hint: &WakeHint) -> Event {
+    Event::WakeHintCoalesced(WakeHintCoalesced {
+        key: shown(key),
+        external_trigger_id: hint.external_trigger_id.clone(),
+        source: hint.source.as_deref().map(shown),
+        correlation_id: hint.correlation_id.as_deref().map(shown),
+        causation_id: hint.causation_id.as_deref().map(shown),
+    })
 }
 
 /// Adds a pending hint to a newer one of the same key. The newest body stays the hint's own; bodies before it are kept
@@ -114,6 +152,9 @@ fn merge(hint: &mut WakeHint, known: &mut WakeHint) {
     hint.from_outside |= !known.is_by_operator();
     hint.reason = join_reasons(known.reason.take(), hint.reason.take());
     hint.wait_ids.extend(std::mem::take(&mut known.wait_ids));
+    hint.ended_waits
+        .extend(std::mem::take(&mut known.ended_waits));
+    hint.ended_waits.truncate(limits::WAIT_NOTES);
     hint.earlier = std::mem::take(&mut known.earlier);
     if known.body.is_some() || known.source != hint.source {
         hint.earlier.push(EarlierDelivery {
@@ -181,6 +222,7 @@ mod tests {
             correlation_id: None,
             causation_id: None,
             wait_ids: Vec::new(),
+            ended_waits: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
             earlier: Vec::new(),

@@ -1,5 +1,5 @@
-//! The home of an agent: an effect checks its path before the agent runs, and another removes it with the agent. The
-//! first command or patch that needs the home creates it.
+//! The home of an agent: before the agent runs an effect checks its path and makes what a lasting agent starts with,
+//! and another removes it with the agent.
 //!
 //! This module does not decide when. Invariant: an agent has at most one effect on its home, and only the awaited one
 //! changes its state.
@@ -15,14 +15,14 @@ use holon_domain::limits;
 use holon_domain::task::StopOrder;
 use holon_domain::timer::DueAction;
 
-/// Opens the effect that checks the path of the home.
+/// Opens the effect that prepares the home.
 pub(crate) fn prepare(draft: &mut Draft<'_>) {
     draft.agent.lifecycle = Lifecycle::Booting;
     let effect = draft.open_effect(Effect::PrepareHome);
     draft.agent.home = HomeState::Preparing { effect };
 }
 
-/// Handles the result of the check. An agent whose home cannot be made is stopped.
+/// Handles the result of the preparation. An agent whose home cannot be made is stopped.
 pub(crate) fn handle_prepared(
     draft: &mut Draft<'_>,
     stamp: Stamp,

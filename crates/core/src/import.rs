@@ -4,12 +4,13 @@
 //! agent, so the policy of each decides at the start about slots that have passed. An archive comes from anywhere, so
 //! every text and id of the record is checked by the limits of an operator's command.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, check_settings_size};
 use crate::input::{HostConditions, NewAgent};
 use crate::lifecycle::GivenNumbers;
+use crate::rejection::Rejection;
 use crate::work::check;
 use crate::{lifecycle, timer, trigger, work, workspace};
-use holon_domain::agent::{Lifecycle, ProfilePreset};
+use holon_domain::agent::{AgentSettings, Lifecycle, ProfilePreset};
 use holon_domain::archive::{ArchiveRecord, ArchivedWorkItem, ImportOrigin};
 use holon_domain::decision::Decision;
 use holon_domain::event::{AgentCreated, Event};
@@ -158,15 +159,7 @@ pub fn import(
     };
     let mut view = lifecycle::new_view(new, given, now);
     view.agent.lifecycle = Lifecycle::Stopped;
-    if let Some(model) = &record.model {
-        let settings = &mut view.agent.settings;
-        settings.set_model(Some(model.model.clone()), model.options());
-    }
-    let mut attached = WorkspaceSet::default();
-    for workspace in &record.workspaces {
-        attached.attach(workspace.clone());
-    }
-    view.agent.settings.attached = attached;
+    take_settings(&mut view.agent.settings, &record);
     let mut draft = Draft::new(view, host, now, entropy);
     draft.take_generation();
     draft.event(Event::AgentCreated(created));
@@ -178,6 +171,28 @@ pub fn import(
     trigger::provision(&mut draft);
     restore_work(&mut draft, &record);
     draft.decide_alone()
+}
+
+/// Refuses an agent whose settings would be larger than they may be with those of its archive.
+///
+/// # Errors
+/// `TooLarge` with the size of the settings.
+pub fn check_settings(imported: &ImportedAgent, now: Timestamp) -> Result<(), Rejection> {
+    let mut settings = lifecycle::new_settings(imported.new.clone(), now);
+    take_settings(&mut settings, &imported.record);
+    check_settings_size(&settings)
+}
+
+/// Takes the model and the workspaces of an archive into the settings of a new agent.
+fn take_settings(settings: &mut AgentSettings, record: &ArchiveRecord) {
+    if let Some(model) = &record.model {
+        settings.set_model(Some(model.model.clone()), model.options());
+    }
+    let mut attached = WorkspaceSet::default();
+    for workspace in &record.workspaces {
+        attached.attach(workspace.clone());
+    }
+    settings.attached = attached;
 }
 
 /// Stores the items, the focus and the timers.

@@ -19,6 +19,7 @@ use holon_domain::consequence::Consequence;
 use holon_domain::delegation::WorktreeEnd;
 use holon_domain::delivery::{DeliveryRoute, SubmitResult};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
+use holon_domain::event::BatchItemEnd;
 use holon_domain::model::{ModelChoice, ModelRef};
 use holon_domain::needs::LoadedRows;
 use holon_domain::operator_transport::{OperatorTransportBinding, TransportClaim};
@@ -50,6 +51,14 @@ pub struct RunningPause {
     pub id: DueId,
     pub pause: Pause,
     /// The action that follows when the pause ends.
+    pub due: DueAction,
+}
+
+/// An entry of the due queue for a time on the wall clock that was planned by a clock that was ahead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotAhead {
+    pub id: DueId,
+    pub at: Timestamp,
     pub due: DueAction,
 }
 
@@ -197,8 +206,15 @@ pub enum Input {
     },
     /// A patch whose turn was cancelled is complete or rolled back, and its journal is removed.
     PatchFinished { stamp: Stamp },
+    /// The commands of a batch whose turn was cancelled have ended.
+    BatchStopped {
+        stamp: Stamp,
+        items: Vec<BatchItemEnd>,
+    },
     /// The worktree of an ended child was looked at.
     WorktreeCleaned { stamp: Stamp, end: WorktreeEnd },
+    /// The host goes down while an effect of the agent runs.
+    HostStops,
     /// An entry of the due queue has come due.
     DueCame {
         id: DueId,
@@ -212,6 +228,8 @@ pub enum Input {
         by_ms: u64,
         /// Pauses that ran when the step was noticed.
         pauses: Vec<RunningPause>,
+        /// Slots that were planned by the clock before the step.
+        slots: Vec<SlotAhead>,
     },
     /// A command of the agent enqueues a message to its own agent through the host.
     FromCommand {

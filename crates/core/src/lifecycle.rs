@@ -17,7 +17,7 @@
 //! A removal first kills the agent's tasks and waits for a patch that is being applied; then the home is removed. A
 //! failed removal of the home is retried with a growing backoff and without a last attempt.
 
-use crate::draft::Draft;
+use crate::draft::{Draft, check_settings_size};
 use crate::home;
 use crate::input::{
     AfterAbort, AgentView, HostConditions, Input, NewAgent, OperatorCommand, Reply, TriggerCommand,
@@ -40,6 +40,7 @@ use holon_domain::task::StopOrder;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, TaskId, Timestamp};
+use std::collections::BTreeMap;
 
 /// The numbers that the host has given out before an agent is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,8 +84,7 @@ pub(crate) fn begin_life(draft: &mut Draft<'_>) {
     home::prepare(draft);
 }
 
-/// Returns the view of an agent that has no row yet.
-pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> AgentView {
+pub(crate) fn new_settings(new: NewAgent, now: Timestamp) -> AgentSettings {
     let NewAgent {
         identity,
         agent_home,
@@ -92,7 +92,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         model,
         run,
     } = new;
-    let settings = AgentSettings {
+    AgentSettings {
         identity,
         created_at: now,
         agent_home,
@@ -106,10 +106,23 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         fallback_models: None,
         operator_bindings: Vec::new(),
         unsigned_webhooks: false,
+        withdrawn_modes: Vec::new(),
         supervision: None,
-    };
+    }
+}
+
+/// Refuses a new agent whose settings would be larger than they may be.
+///
+/// # Errors
+/// `TooLarge` with the size of the settings.
+pub fn check_new(new: &NewAgent, now: Timestamp) -> Result<(), Rejection> {
+    check_settings_size(&new_settings(new.clone(), now))
+}
+
+/// Returns the view of an agent that has no row yet.
+pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> AgentView {
     let agent = AgentRecord {
-        settings,
+        settings: new_settings(new, now),
         lifecycle: Lifecycle::Booting,
         generation: 0,
         counters: Counters {
@@ -139,6 +152,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         unsignalled: None,
         last_wake_reason: None,
         last_brief_at: None,
+        tool_times: BTreeMap::new(),
         operator_seq: None,
         active_skills: Vec::new(),
         occupancy: None,
@@ -168,7 +182,7 @@ pub(crate) fn configure(
     }
     if let Some(choice) = model {
         let before = draft.agent.model_override.clone();
-        choose_model(draft, choice);
+        choose_model(draft, choice)?;
         if draft.agent.model_override != before {
             work::wake(draft);
         }
@@ -177,7 +191,7 @@ pub(crate) fn configure(
     Ok(Reply::Done)
 }
 
-fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
+fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) -> Result<(), Rejection> {
     match choice {
         ModelChoice::Use { model, options } => {
             let same = draft.agent.model_override.as_ref() == Some(&model)
@@ -190,7 +204,7 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
                     fallback_models: options.fallback_models.as_deref().map(ModelRef::spell_all),
                 }));
             }
-            draft.change_settings(|settings| settings.set_model(Some(model), options));
+            draft.change_settings_within(|settings| settings.set_model(Some(model), options))?;
         }
         ModelChoice::Inherit => {
             let before = draft.agent.model_override.clone();
@@ -204,17 +218,22 @@ fn choose_model(draft: &mut Draft<'_>, choice: ModelChoice) {
             }
         }
     }
+    Ok(())
 }
 
 pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
     match draft.agent.lifecycle {
         Lifecycle::Booting => Ok(Reply::Unchanged),
         // A start of a running agent makes a suspended turn ask again.
-        Lifecycle::Runnable => Ok(if turn::end_provider_pause(draft, SuspensionEnd::Start) {
-            Reply::Done
-        } else {
-            Reply::Unchanged
-        }),
+        Lifecycle::Runnable if !turn::has_provider_pause(draft, SuspensionEnd::Start) => {
+            Ok(Reply::Unchanged)
+        }
+        Lifecycle::Runnable => {
+            draft.admit_control("start");
+            turn::end_provider_pause(draft, SuspensionEnd::Start);
+            draft.apply_control("start", Lifecycle::Runnable, None, Vec::new());
+            Ok(Reply::Done)
+        }
         Lifecycle::Deleting => Err(Rejection::deleting(&draft.agent)),
         Lifecycle::Stopped => {
             draft.admit_control("start");
@@ -224,6 +243,15 @@ pub(crate) fn start(draft: &mut Draft<'_>) -> Result<Reply, Rejection> {
             Ok(Reply::Done)
         }
     }
+}
+
+/// Records where a shutdown of the host leaves the agent. What it does is taken up at the next start.
+pub(crate) fn handle_host_stop(draft: &mut Draft<'_>) -> Reply {
+    if draft.agent.archived_at.is_some() || draft.agent.lifecycle == Lifecycle::Deleting {
+        return Reply::Unchanged;
+    }
+    draft.record_shutdown();
+    Reply::Done
 }
 
 /// Handles changed budgets of the host: a turn that one of them suspended asks again.
@@ -317,7 +345,12 @@ pub(crate) fn retire_child(draft: &mut Draft<'_>) {
             let aborted = release_all(draft, "stopped by its supervisor before it was done");
             let tasks = active_task_ids(draft);
             draft.apply_control("archive", Lifecycle::Stopped, aborted, tasks);
-            task::stop_all(draft, StopOrder::default(), "stopped with its agent");
+            // No later turn of the child would read a result, so none is held.
+            task::stop_all(
+                draft,
+                StopOrder::default(),
+                "stopped for good with its agent",
+            );
         }
         Lifecycle::Stopped | Lifecycle::Deleting => {
             draft.apply_control("archive", draft.agent.lifecycle, None, Vec::new());
@@ -379,7 +412,9 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
+        | Input::HostStops
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::DueCame { .. }

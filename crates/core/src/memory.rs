@@ -88,6 +88,7 @@ pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, outcome: &
         scope_hints: after.current_working_memory.scope_hints.clone(),
         message_seq: turn.message_seq,
         messages_taken: messages_taken(draft),
+        started_at: turn.started_at,
         completed_item: completed_item(about.as_ref(), turn),
         rejoins_task: turn.message_kind == MessageKind::TaskResult,
         rests: outcome.rests,
@@ -189,6 +190,7 @@ fn archive(
     builder: EpisodeBuilder,
     reason: EpisodeBoundary,
 ) {
+    let builder = episode::as_it_stands(draft, builder);
     state.archived_episode_count += 1;
     let agent_id = draft.agent.identity.agent_id.clone();
     let seq = state.archived_episode_count;

@@ -47,14 +47,22 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
             needs.tasks.insert(task_id.clone());
         }
         Input::DueCame { due, .. } => name_due(due, &mut needs),
+        Input::ClockSetBack { pauses, slots, .. } => {
+            let pauses = pauses.iter().map(|running| &running.due);
+            let slots = slots.iter().map(|slot| &slot.due);
+            pauses
+                .chain(slots)
+                .for_each(|due| name_due(due, &mut needs));
+        }
         Input::HomePrepared { .. }
         | Input::HomeRemoved { .. }
         | Input::PatchFinished { .. }
+        | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
+        | Input::HostStops
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)
-        | Input::ClockSetBack { .. }
         | Input::Start => {}
         Input::AttemptFailed { .. } | Input::CredentialRenewed { .. } => {
             needs.attempts = has_attempts(agent);
@@ -169,7 +177,7 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
         Intent::Work(
             WorkIntent::Pick { work_item_id, .. }
             | WorkIntent::Update { work_item_id, .. }
-            | WorkIntent::Complete { work_item_id },
+            | WorkIntent::Complete { work_item_id, .. },
         ) => {
             needs.work_items.insert(work_item_id.clone());
         }
@@ -183,11 +191,14 @@ fn name_rows(intent: &Intent, agent: &AgentRecord, needs: &mut Needs) {
                 .work_items
                 .extend(new.work_item_id.as_ref().or(current).cloned());
             needs.active_waits = agent.work.active_waits > 0;
+            let names_trigger = |on: &WakeCondition| matches!(on, WakeCondition::Trigger { .. });
+            needs.triggers |= new.wake_on.iter().any(names_trigger);
             needs
                 .tasks
                 .extend(new.wake_on.iter().filter_map(|on| match on {
                     WakeCondition::Task { task_id } => Some(task_id.clone()),
                     WakeCondition::External { .. }
+                    | WakeCondition::Trigger { .. }
                     | WakeCondition::Operator
                     | WakeCondition::Time { .. }
                     | WakeCondition::After { .. } => None,

@@ -13,7 +13,7 @@ use crate::input::{Reply, Stamp};
 use crate::planted::{Fault, is_planted};
 use crate::{delegation, routing};
 use holon_domain::agent::Visibility as AgentVisibility;
-use holon_domain::brief::{ActionCode, BriefRow};
+use holon_domain::brief::{ActionCode, BriefAttachment, BriefRow};
 use holon_domain::decision::{BriefSeq, Fact};
 use holon_domain::delivery::{
     DeliveryContent, DeliveryOutcome, DeliveryRecord, DeliveryRoute, DeliverySeq, DeliveryStatus,
@@ -36,6 +36,7 @@ pub(crate) struct Deliverable {
     pub(crate) brief_id: Option<BriefId>,
     pub(crate) notification_id: Option<NotificationId>,
     pub(crate) next_step: Option<String>,
+    pub(crate) attachments: Vec<BriefAttachment>,
 }
 
 /// Delivers a brief. `completes_work` is true if its turn completed a work item.
@@ -66,6 +67,7 @@ pub(crate) fn deliver_brief(
         brief_id: Some(row.id.clone()),
         notification_id: None,
         next_step: action.map(|action| action.next_step.clone()),
+        attachments: row.attachments.clone(),
     };
     deliver(draft, turn, &item);
 }
@@ -96,6 +98,7 @@ pub(crate) fn deliver(draft: &mut Draft<'_>, turn: &OpenTurn, item: &Deliverable
             notification_id: item.notification_id.clone(),
             correlation_id: turn.correlation_id.clone(),
             causation_id: Some(turn.message_id.to_string()),
+            attachments: item.attachments.clone(),
         };
         draft.event(Event::OperatorDeliverySubmitted(
             OperatorDeliverySubmitted {

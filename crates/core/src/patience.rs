@@ -37,19 +37,17 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         ModelFailureKind::Timeout
         | ModelFailureKind::Connection
         | ModelFailureKind::RateLimited
-        | ModelFailureKind::ServerError
-        | ModelFailureKind::InvalidResponse => {
-            ChainVerdict::MayPass(SuspensionReason::ProviderTrouble)
-        }
+        | ModelFailureKind::ServerError => ChainVerdict::MayPass(SuspensionReason::ProviderTrouble),
         ModelFailureKind::Network => ChainVerdict::MayPass(SuspensionReason::Network),
         ModelFailureKind::Quota => ChainVerdict::MayPass(SuspensionReason::Quota),
         ModelFailureKind::Auth => ChainVerdict::NeedsOperator(SuspensionReason::Auth),
         ModelFailureKind::UnsupportedTransport | ModelFailureKind::ModelUnavailable => {
             ChainVerdict::NeedsOperator(SuspensionReason::ModelUnavailable)
         }
-        ModelFailureKind::InvalidRequest | ModelFailureKind::ContextLengthExceeded => {
-            ChainVerdict::Refused
-        }
+        // An answer that cannot be read is not asked for again: it would cost as much and most likely be the same.
+        ModelFailureKind::InvalidRequest
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::ContextLengthExceeded => ChainVerdict::Refused,
     }
 }
 

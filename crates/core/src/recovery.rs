@@ -6,7 +6,8 @@
 //! not started. Detached effects (`detached`) are opened again. A turn that was resumed too often without a new log
 //! entry is poison (`restart_policy`): its message is set aside.
 
-use crate::draft::Draft;
+use crate::assess::assess;
+use crate::draft::{BOOTSTRAP_BOUNDARY, Draft};
 use crate::input::{Finding, ProbeResult, ProvenResult, Reply};
 use crate::planted::{Fault, is_planted};
 use crate::restart_policy::{self, Resumption};
@@ -41,7 +42,12 @@ pub(crate) fn recover(
     if is_planted(Fault::IdleForgottenAtBoot) {
         work::wake(draft);
     }
-    settle_open(draft, RecoveryCause::Boot(exit), proven, found)
+    let before = assess(draft.assessment_facts()).status;
+    let reply = settle_open(draft, RecoveryCause::Boot(exit), proven, found);
+    if draft.agent.lifecycle == Lifecycle::Runnable && draft.agent.archived_at.is_none() {
+        draft.record_posture(BOOTSTRAP_BOUNDARY, before);
+    }
+    reply
 }
 
 /// Recovers the agent after a commit that could not be confirmed.
@@ -223,6 +229,7 @@ fn found_of_call<'a>(found: Option<&'a [Finding]>, turn: &OpenTurn) -> &'a Probe
         | Effect::WatchTask { .. }
         | Effect::StopTask { .. }
         | Effect::FinishPatch { .. }
+        | Effect::StopBatch { .. }
         | Effect::CleanWorktree { .. }
         | Effect::SubmitDelivery { .. }
         | Effect::Deliver { .. } => false,

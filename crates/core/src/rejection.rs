@@ -100,6 +100,11 @@ pub enum Rejection {
     /// An agent asked for a capability that enqueues, and no operator has made one.
     #[error("no operator has allowed external systems to enqueue messages for this agent")]
     TriggerModeNotAllowed { agent_id: AgentId },
+    /// An agent asked for a capability that an operator has revoked, as far as is known.
+    #[error(
+        "the external trigger of this agent was revoked, and only an operator can make another"
+    )]
+    TriggerRevokedByOperator { agent_id: AgentId },
     /// A token that leads nowhere: it never was one, its capability was revoked or rotated, or its agent is gone.
     #[error("there is no such capability")]
     UnknownToken,
@@ -242,6 +247,7 @@ impl Rejection {
             Self::NoSuchTimer { .. } => NO_SUCH_TIMER,
             Self::NoSuchTrigger { .. } => NO_SUCH_TRIGGER,
             Self::TriggerModeNotAllowed { .. } => TRIGGER_MODE_NOT_ALLOWED,
+            Self::TriggerRevokedByOperator { .. } => TRIGGER_REVOKED_BY_OPERATOR,
             Self::UnknownToken => UNKNOWN_TOKEN,
             Self::TriggerModeMismatch => TRIGGER_MODE_MISMATCH,
             Self::InvalidWork { .. } => INVALID_WORK,
@@ -301,6 +307,7 @@ impl Rejection {
             | Self::NoSuchTurn { agent_id }
             | Self::NoSuchTrigger { agent_id }
             | Self::TriggerModeNotAllowed { agent_id }
+            | Self::TriggerRevokedByOperator { agent_id }
             | Self::NoCurrentRun { agent_id }
             | Self::TooManyTasks { agent_id }
             | Self::StaleRun { agent_id, .. } => Some(agent_id),
@@ -402,6 +409,9 @@ impl Rejection {
                 agent_id: agent_id(),
             },
             Self::TriggerModeNotAllowed {
+                agent_id: agent_id(),
+            },
+            Self::TriggerRevokedByOperator {
                 agent_id: agent_id(),
             },
             Self::UnknownToken,

@@ -5,9 +5,10 @@
 
 use crate::assess::{Assessment, NextAction, assess, is_self_caused, run_failed_since};
 use crate::continuation::{self, Trigger};
-use crate::draft::Draft;
+use crate::draft::{Draft, SLEEP_BOUNDARY};
 use crate::planted::{Fault, is_planted};
 use crate::tick::TickCause;
+use crate::timer::ReleasedHead;
 use crate::{rest, tick, timer, turn, wait};
 use holon_domain::agent::AgentStatus;
 use holon_domain::closure::{ClosureDecision, WaitingReason};
@@ -18,9 +19,10 @@ use holon_domain::event::{
 use holon_domain::message::{MessageKind, Priority};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::text;
+use holon_domain::work_item::STALLED_AFTER;
 
-/// Place of the scheduler's decision about an agent that goes to rest.
-const IDLE_BOUNDARY: &str = "run_loop_idle";
+/// Place of the decision about a message that wakes an agent.
+const ADMISSION_BOUNDARY: &str = "message_admission";
 
 /// Decides until a turn is open, the agent rests, or a fresh view is needed. Each pass but the last removes something
 /// that the next cannot find again, so the loop ends.
@@ -53,12 +55,16 @@ pub(crate) fn run_to_rest(draft: &mut Draft<'_>) {
     }
 }
 
-/// Records the reason for which an agent with work rests after a turn, and the expected wake.
+/// Records the reason for which an agent rests after a turn, and the expected wake. Of an agent with work it records the
+/// decision too.
 fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
-    if !draft.take_end_of_turn() || draft.agent.work.is_untouched() {
+    if !draft.take_end_of_turn() {
         return;
     }
     draft.need_expected_wake();
+    if draft.agent.work.is_untouched() {
+        return draft.record_posture(SLEEP_BOUNDARY, AgentStatus::AwakeRunning);
+    }
     let waits_for = assessment
         .closure
         .as_ref()
@@ -84,6 +90,9 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
         message_id: None,
         evidence,
         message_seq: None,
+        boundary: None,
+        previous_status: None,
+        next_status: None,
     }));
     record_posture(draft, assessment);
 }
@@ -92,11 +101,18 @@ fn record_rest(draft: &mut Draft<'_>, assessment: &Assessment) {
 /// pause keeps it from running.
 fn record_posture(draft: &mut Draft<'_>, assessment: &Assessment) {
     let posture = &assessment.posture;
-    draft.record_posture(IDLE_BOUNDARY, AgentStatus::AwakeRunning);
-    if draft.agent.work.items.runnable > 0 && !draft.agent.is_one_run() {
+    draft.record_posture(SLEEP_BOUNDARY, AgentStatus::AwakeRunning);
+    if draft.agent.work.can_go_on() && !draft.agent.is_one_run() {
+        // After one more turn without progress the work is offered no more.
+        let idle = draft.agent.work.current.as_ref();
+        let idle = idle.map_or(0, |current| current.idle_turns);
+        let severity = match idle + 1 >= STALLED_AFTER {
+            true => "warning",
+            false => "info",
+        };
         draft.event(Event::SchedulerDiagnostic(SchedulerDiagnostic {
             kind: "idle_posture_has_runnable_work".to_owned(),
-            severity: "info".to_owned(),
+            severity: severity.to_owned(),
             message: posture.reason.clone(),
             work_item_id: posture.work_item_id.clone(),
         }));
@@ -120,16 +136,17 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
         // A hint from outside does not wait behind the pause.
         return tick::cause(&draft.agent) == Some(TickCause::Hints);
     }
-    if !timer::release_tick(draft, &head) {
+    let released = timer::release_tick(draft, &head);
+    let ReleasedHead::Begins(late) = released else {
         let why = "its timer was cancelled".to_owned();
         record_choice(draft, &head, "settled without a turn", false, vec![why]);
         draft.unqueue(&head, QueueStatus::Processed);
         return true;
-    }
-    let ended = wait::end_by_head(draft, &head.envelope);
+    };
+    let mut waits = wait::end_by_head(draft, &head.envelope);
     let trigger = Trigger::of(&head.envelope);
     let trigger = Trigger {
-        resumes: trigger.resumes.or(ended),
+        resumes: trigger.resumes.or_else(|| wait::resumes(&waits.notes)),
         ..trigger
     };
     let resolution = continuation::resolve(prior, trigger);
@@ -141,7 +158,8 @@ fn take_head(draft: &mut Draft<'_>, prior: &ClosureDecision, head: QueueEntry) -
     if model_visible {
         draft.unqueue(&head, QueueStatus::Dequeued);
         rest::end_rest(draft);
-        turn::open(draft, head);
+        wait::tell_ended(draft, head.envelope.work_item_id.as_ref(), &mut waits);
+        turn::open(draft, head, waits, late);
         false
     } else {
         draft.unqueue(&head, QueueStatus::Processed);
@@ -213,6 +231,7 @@ fn record_choice(
     } else {
         SchedulerChoice::ReduceMessageOnly
     };
+    let wakes = model_reentry && draft.was_at_rest();
     draft.event(Event::SchedulerDecision(SchedulerDecision {
         decision,
         reason: reason.to_owned(),
@@ -220,5 +239,8 @@ fn record_choice(
         message_id: Some(head.envelope.id.clone()),
         evidence,
         message_seq: Some(head.seq),
+        boundary: wakes.then(|| ADMISSION_BOUNDARY.to_owned()),
+        previous_status: wakes.then_some(draft.status_before()),
+        next_status: wakes.then_some(AgentStatus::AwakeRunning),
     }));
 }

@@ -8,7 +8,7 @@ use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
 use holon_domain::guidance::{
-    ActivationSource, ActivationState, ActiveSkill, SkillScope, SkillUse,
+    ActivationSource, ActivationState, ActiveSkill, CallingTurn, SkillScope, SkillUse, TaskSkills,
 };
 use holon_domain::limits::ACTIVE_SKILLS;
 use holon_domain::turn::{OpenTurn, TerminalKind};
@@ -44,6 +44,32 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: &SkillCommand) -> Result<Re
 /// Makes the skills active that a successful command referred to. One whose files were changed since it was installed
 /// is named and does not become active.
 pub(crate) fn activate(draft: &mut Draft<'_>, turn: &OpenTurn, uses: &[SkillUse]) {
+    let turn = CallingTurn {
+        turn_index: turn.turn_index,
+        run_id: turn.run_id.clone(),
+        message_seq: turn.message_seq,
+    };
+    activate_for(draft, &turn, uses, ActivationState::TurnActive);
+}
+
+/// Makes the skills active that a command referred to which ended well as a task. If its turn is over, no turn's end
+/// decides about them any more, so they stay.
+pub(crate) fn activate_by_task(draft: &mut Draft<'_>, skills: &TaskSkills) {
+    let open = draft.agent.open_turn.as_ref();
+    let is_open = open.is_some_and(|open| open.turn_index == skills.turn.turn_index);
+    let state = match is_open {
+        true => ActivationState::TurnActive,
+        false => ActivationState::SessionActive,
+    };
+    activate_for(draft, &skills.turn, &skills.uses, state);
+}
+
+fn activate_for(
+    draft: &mut Draft<'_>,
+    turn: &CallingTurn,
+    uses: &[SkillUse],
+    state: ActivationState,
+) {
     for used in uses {
         if let Some(change) = &used.change {
             refuse_changed(draft, turn, used, change.clone());
@@ -60,8 +86,14 @@ pub(crate) fn activate(draft: &mut Draft<'_>, turn: &OpenTurn, uses: &[SkillUse]
             name: used.name.clone(),
             scope: used.scope,
             entrypoint_path: used.entrypoint_path.clone(),
-            activation_state: before
-                .map_or(ActivationState::TurnActive, |skill| skill.activation_state),
+            activation_state: match (before.map(|skill| skill.activation_state), state) {
+                (Some(ActivationState::SessionActive), _) | (_, ActivationState::SessionActive) => {
+                    ActivationState::SessionActive
+                }
+                (Some(ActivationState::TurnActive) | None, ActivationState::TurnActive) => {
+                    ActivationState::TurnActive
+                }
+            },
             activated_at: draft.now,
             turn_index: turn.turn_index,
         };
@@ -87,7 +119,7 @@ pub(crate) fn activate(draft: &mut Draft<'_>, turn: &OpenTurn, uses: &[SkillUse]
 }
 
 /// Records that a skill is not the one that was installed. If it was active, it is so no more.
-fn refuse_changed(draft: &mut Draft<'_>, turn: &OpenTurn, used: &SkillUse, change: String) {
+fn refuse_changed(draft: &mut Draft<'_>, turn: &CallingTurn, used: &SkillUse, change: String) {
     let active = &mut draft.agent.active_skills;
     active.retain(|skill| skill.entrypoint_path != used.entrypoint_path);
     draft.event(Event::SkillChanged(SkillChanged {

@@ -15,7 +15,7 @@ use crate::{
 };
 use holon_domain::agent::HomeState;
 use holon_domain::decision::Decision;
-use holon_domain::event::{Event, SuspensionEnd, WakeHintCoalesced, WakeRequested};
+use holon_domain::event::{Event, SuspensionEnd, WakeRequested};
 use holon_domain::message::Priority;
 use holon_domain::needs::Needs;
 use holon_domain::send::AgentSend;
@@ -131,15 +131,23 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Operator(command) => transport::handle(draft, command),
         Input::OperatorMessage { claim, ingress } => transport::admit(draft, claim, ingress),
         Input::PatchFinished { stamp } => Ok(detached::handle_patch_end(draft, *stamp)),
+        Input::BatchStopped { stamp, items } => {
+            Ok(detached::handle_batch_end(draft, *stamp, items))
+        }
         Input::WorktreeCleaned { stamp, end } => {
             Ok(delegation::handle_worktree_end(draft, *stamp, end))
         }
+        Input::HostStops => Ok(lifecycle::handle_host_stop(draft)),
         Input::DueCame {
             id,
             planned_at,
             due,
         } => Ok(handle_due(draft, *id, *planned_at, due)),
-        Input::ClockSetBack { by_ms, pauses } => Ok(clock::handle_set_back(draft, *by_ms, pauses)),
+        Input::ClockSetBack {
+            by_ms,
+            pauses,
+            slots,
+        } => Ok(clock::handle_set_back(draft, *by_ms, pauses, slots)),
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),
@@ -195,13 +203,14 @@ fn accept_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Result<Reply, Rejectio
         draft.event(Event::WakeRequested(WakeRequested {
             reason: hint.reason.as_ref().map(shown),
             source: hint.source.as_ref().map(shown),
+            correlation_id: hint.correlation_id.as_ref().map(shown),
+            causation_id: hint.causation_id.as_ref().map(shown),
+            authority_class: Some(tick::authority_of(std::slice::from_ref(hint))),
         }));
     }
     let coalesced = hint::handle_hint(draft, hint.clone()).coalesced;
     if coalesced {
-        draft.event(Event::WakeHintCoalesced(WakeHintCoalesced {
-            key: shown(&hint.key),
-        }));
+        draft.event(hint::coalesced(&hint.key, hint));
     }
     Ok(Reply::Woken { coalesced })
 }

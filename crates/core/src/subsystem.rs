@@ -7,6 +7,8 @@ pub(crate) const SLEEP_WAIT: &str = "sleep_wait";
 pub(crate) const TOOL_ENQUEUE: &str = "tool_enqueue";
 /// Tells an agent that the latest time of a wait has come.
 pub(crate) const WAIT_OVER: &str = "wait_over";
+/// Tells an agent that a wait goes on without one of the sources that could end it.
+pub(crate) const WAIT_CHANGED: &str = "wait_changed";
 /// Makes an agent continue its work items.
 pub(crate) const WORK_QUEUE: &str = "work_queue";
 /// Reminds an agent of blocked work.

@@ -14,19 +14,19 @@ use holon_domain::explanation::Explanation;
 use holon_domain::feed::EventRecord;
 use holon_domain::guidance::ActiveSkillView;
 use holon_domain::limits::{BRIEF_PAGE, EVENT_PAGE};
+use holon_domain::memory::WorkingMemoryView;
 use holon_domain::model::ModelRef;
 use holon_domain::queue::QueueView;
 use holon_domain::summary::{
     AgentListEntry, AgentModelState, AgentStateView, AgentSummary, AgentTokenUsage,
     ExecutionSnapshot, LifecycleHint, ModelSource, NotificationView, Posture, SchedulingPosture,
-    ToolLatency, WorkSummary,
+    WorkSummary,
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::trigger::WakeHint;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{ViewContext, WorkItemRecord, WorkItemSchedulingState, WorkItemView};
-use holon_domain::workspace::{Occupant, WorkspaceEntry};
-use std::collections::BTreeMap;
+use holon_domain::workspace::{Occupant, WorkspaceEntry, WorkspaceEntryView};
 
 /// Builds the summary of one agent.
 #[must_use]
@@ -118,42 +118,30 @@ pub fn add_work(summary: &mut AgentSummary, work: WorkSummary, hints: Vec<WakeHi
     summary.agent.pending_wake_hint = hints.into_iter().max_by_key(|hint| hint.last_at);
 }
 
-/// Adds what the newest events tell: the durations of tool calls, and the notifications. The last notification is kept
-/// in the agent's row and is shown even if its event is older.
+/// Adds the notifications among the newest events. The last notification is kept in the agent's row and is shown even if
+/// its event is older.
 pub fn add_recent(summary: &mut AgentSummary, newest_first: &[EventRecord]) {
-    let mut tools: BTreeMap<&str, ToolLatency> = BTreeMap::new();
-    for record in newest_first {
-        let (tool_name, duration_ms, failed) = match &record.event {
-            Event::ToolExecuted(e) => (&e.tool_name, e.duration_ms, 0),
-            Event::ToolExecutionFailed(e) => (&e.tool_name, e.duration_ms, 1),
-            Event::OperatorNotificationRequested(e) => {
-                summary.work.notifications.push(NotificationView {
-                    notification_id: e.notification_id.clone(),
-                    created_at: record.at,
-                    summary: e.summary.clone(),
-                });
-                continue;
-            }
-            _ => continue,
-        };
-        let tool = tools.entry(tool_name).or_insert_with(|| ToolLatency {
-            tool_name: tool_name.clone(),
-            total_calls: 0,
-            failed: 0,
-            total_duration_ms: 0,
-            max_duration_ms: 0,
-            last_duration_ms: duration_ms,
+    let notifications = newest_first
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::OperatorNotificationRequested(e) => Some(NotificationView {
+                notification_id: e.notification_id.clone(),
+                created_at: record.at,
+                summary: e.summary.clone(),
+            }),
+            _ => None,
         });
-        tool.total_calls += 1;
-        tool.failed += failed;
-        tool.total_duration_ms = tool.total_duration_ms.saturating_add(duration_ms);
-        tool.max_duration_ms = tool.max_duration_ms.max(duration_ms);
-    }
-    summary.agent.tool_latency = tools.into_values().collect();
+    summary.work.notifications.extend(notifications);
     if summary.work.notifications.is_empty() {
         let last = summary.agent.last_notification.clone();
         summary.work.notifications.extend(last);
     }
+}
+
+/// Adds the working memory, and its beginning as the summary of the agent's context.
+pub fn add_memory(summary: &mut AgentSummary, memory: WorkingMemoryView) {
+    summary.agent.context_summary = memory.current_working_memory.head();
+    summary.agent.working_memory = Some(memory);
 }
 
 /// Builds the view of a work item with its scheduling state for this agent.
@@ -217,7 +205,7 @@ pub fn list_entry(agent: &AgentRecord, queue: &QueueView, host: &HostConditions)
         current_run_id: agent.open_turn.as_ref().map(|turn| turn.run_id.clone()),
         waiting_reason: standing.closure.and_then(|closure| closure.waiting_reason),
         model: model_state(agent, host),
-        active_workspace_entry: agent.workspace.clone(),
+        active_workspace_entry: WorkspaceEntryView::listed(agent.workspace.clone()),
     }
 }
 
@@ -242,7 +230,7 @@ pub fn aside_entry(agent_id: &AgentId, pending: u64, reason: &str) -> AgentListE
         current_run_id: None,
         waiting_reason: None,
         model: AgentModelState::default(),
-        active_workspace_entry: WorkspaceEntry::agent_home(""),
+        active_workspace_entry: WorkspaceEntryView::listed(WorkspaceEntry::agent_home("")),
     }
 }
 
@@ -312,13 +300,18 @@ fn state_view(
         pending: queue.pending,
         total_message_count: agent.counters.messages,
         compacted_message_count: totals.compacted_messages,
+        context_summary: None,
         working_memory: None,
         total_input_tokens: totals.usage.input_tokens,
         total_output_tokens: totals.usage.output_tokens,
         total_model_rounds: totals.model_rounds,
         last_turn_token_usage: totals.last_turn,
         active_task_ids: tasks.iter().map(|task| task.id.clone()).collect(),
-        tool_latency: Vec::new(),
+        tool_latency: agent
+            .tool_times
+            .iter()
+            .map(|(name, times)| times.view(name))
+            .collect(),
         execution_profile: policy::profile_of(agent, host),
         attached_workspaces: agent
             .usable_workspaces()
@@ -327,7 +320,7 @@ fn state_view(
             .collect(),
         worktree_session: agent.worktree_session.clone(),
         active_workspace_id: Some(workspace.workspace_id.clone()),
-        active_workspace_entry: Some(workspace.clone()),
+        active_workspace_entry: Some(workspace.clone().into()),
         cwd: Some(workspace.cwd.clone()),
         model_override: agent.model_override.as_ref().map(ToString::to_string),
         model_override_reasoning_effort: agent.reasoning_effort,

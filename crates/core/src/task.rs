@@ -25,8 +25,9 @@ pub(crate) use start::{handle_start, start_no_more};
 use crate::draft::Draft;
 use crate::home;
 use crate::input::{Finding, ProbeResult, Reply, Stamp};
-use crate::{wait, work};
+use crate::{skill, wait, work};
 use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
 use holon_domain::command::CapturedStream;
 use holon_domain::effect::{Effect, EffectId};
 use holon_domain::event::{Event, TaskCreated, TaskStatusUpdated, WorkItemDelegationCompleted};
@@ -83,6 +84,7 @@ fn new_task(
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: Some(turn.message_id.clone()),
+        parent_message_seq: Some(turn.message_seq),
         work_item_id: turn.work_item_id.clone(),
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,
@@ -103,12 +105,18 @@ fn new_task(
 
 fn create(draft: &mut Draft<'_>, mut task: TaskRecord) {
     task.effect = open_supervision(draft, &task);
+    let turn = draft.agent.open_turn.as_ref();
+    let is_maker = |turn: &&OpenTurn| task.parent_message_id.as_ref() == Some(&turn.message_id);
+    let message_seq = turn.filter(is_maker).map(|turn| turn.message_seq);
     draft.event(Event::TaskCreated(TaskCreated {
         task_id: task.id.clone(),
         kind: task.kind,
         status: task.status,
         summary: task.summary.clone(),
         parent_message_id: task.parent_message_id.clone(),
+        work_item_id: task.work_item_id.clone(),
+        authority_class: authority_of(&task),
+        message_seq,
     }));
     draft.begin_task(task);
 }
@@ -250,6 +258,15 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
         if let Some(effect) = task.effect.take() {
             draft.close_effect(effect);
         }
+        if is_retired(&task) {
+            let report = TaskReport::Lost {
+                reason: "it is of a kind that is not run any more".to_owned(),
+                stdout: CapturedStream::default(),
+                stderr: CapturedStream::default(),
+            };
+            conclude(draft, task, &report);
+            continue;
+        }
         if let Some(found) = found {
             let is_stuck = |finding: &Finding| {
                 let of_task = match &finding.effect {
@@ -264,6 +281,7 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
                     | Effect::CallModel { .. }
                     | Effect::RunTool { .. }
                     | Effect::FinishPatch { .. }
+                    | Effect::StopBatch { .. }
                     | Effect::CleanWorktree { .. }
                     | Effect::SubmitDelivery { .. }
                     | Effect::Deliver { .. } => false,
@@ -285,6 +303,14 @@ pub(crate) fn supervise_again(draft: &mut Draft<'_>, found: Option<&[Finding]>) 
         if task.kind == TaskKind::ChildAgentTask {
             end_child_with_parent(draft, task);
         }
+    }
+}
+
+/// Returns true for a task of a kind that earlier builds wrote and that nothing supervises any more.
+const fn is_retired(task: &TaskRecord) -> bool {
+    match task.kind {
+        TaskKind::CommandTask | TaskKind::ChildAgentTask => false,
+        TaskKind::SleepJob | TaskKind::SubagentTask | TaskKind::WorktreeSubagentTask => true,
     }
 }
 
@@ -333,11 +359,15 @@ pub(crate) fn handle_end(
 fn conclude(draft: &mut Draft<'_>, mut task: TaskRecord, report: &TaskReport) {
     start::note_output(&mut task, report);
     let (status, end) = result::of_command(&task, report, draft.now);
-    let (task, ended) = close(draft, task, status, end);
+    let (mut task, ended) = close(draft, task, status, end);
+    let skills = task.command().and_then(|spec| spec.skills.clone());
+    if let (TaskStatus::Completed, Some(skills)) = (status, skills) {
+        skill::activate_by_task(draft, &skills);
+    }
+    result::keep_open_item(draft, &mut task);
     let output = result::LastOutput::of(report);
     if task.terminal_reentry {
-        let resumes = wait::resumes(&ended);
-        result::queue(draft, &task, &output, resumes);
+        result::queue(draft, &task, &output, &ended);
         return;
     }
     if draft.agent.lifecycle == Lifecycle::Deleting {
@@ -372,7 +402,11 @@ fn close(
     draft.event(status_event(&task, previous, &reason));
     if let Some(record) = task.delegation() {
         let told = text::preview(&reason, limits::EVENT_PREVIEW_BYTES);
-        let completed = WorkItemDelegationCompleted::of(record, Some(told));
+        let caller = task.parent_message_id.clone();
+        let completed = WorkItemDelegationCompleted {
+            message_seq: task.parent_message_seq,
+            ..WorkItemDelegationCompleted::of(record, caller, Some(told))
+        };
         draft.event(Event::WorkItemDelegationCompleted(completed));
     }
     if previous.is_terminal() {
@@ -395,5 +429,15 @@ fn status_event(task: &TaskRecord, previous: TaskStatus, reason: &str) -> Event 
         status: task.status,
         reason: text::preview(reason, limits::EVENT_PREVIEW_BYTES),
         exit_status: task.end.as_ref().and_then(|end| end.exit_status),
+        parent_message_id: task.parent_message_id.clone(),
+        work_item_id: task.work_item_id.clone(),
+        authority_class: authority_of(task),
+        message_seq: task.parent_message_seq,
     })
+}
+
+/// Returns the authority under which a task was begun. Rows of retired kinds may not say.
+fn authority_of(task: &TaskRecord) -> Option<AuthorityClass> {
+    let trust = task.recovery.as_ref().map(TaskRecoverySpec::trust);
+    trust.map(AuthorityClass::from)
 }

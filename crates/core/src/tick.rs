@@ -6,6 +6,7 @@
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
+use crate::hint::pace;
 use crate::ingress::Ingress;
 use crate::input::Reply;
 use crate::planted::{Fault, is_planted};
@@ -22,8 +23,9 @@ use holon_domain::message::{
 };
 use holon_domain::timer::{DueAction, DueId};
 use holon_domain::trigger::WakeHint;
+use holon_domain::wait::WaitNote;
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::{Timestamp, WaitId, WorkItemId, limits, text};
+use holon_domain::{AgentId, Timestamp, TriggerId, WaitId, WorkItemId, limits, text};
 use serde_json::{Value, json};
 
 /// The reason for the next tick, as the agent's row says.
@@ -51,7 +53,8 @@ pub(crate) fn cause(agent: &AgentRecord) -> Option<TickCause> {
         return Some(TickCause::Hints);
     }
     let pauses = work.tick_pause.is_some_and(|pause| pause.due.is_some());
-    if work.items.runnable > 0 && !pauses {
+    // The agent has asked whether, or how, to go on.
+    if work.can_go_on() && !pauses {
         return Some(TickCause::Work);
     }
     let untold = work.due_rechecks > 0 && !work.rechecks_told;
@@ -182,8 +185,16 @@ fn tick(draft: &mut Draft<'_>, item: &WorkItemRecord, mode: &str) -> bool {
         metadata: Some(metadata),
         correlation_id: None,
         causation_id: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
     };
-    send(draft, words, Provenance::self_caused(authority), about);
+    let mut item = item.clone();
+    let ended = item.ended_wait.take();
+    if ended.is_some() {
+        draft.put_work_item(item);
+    }
+    let provenance = Provenance::self_caused(authority);
+    let provenance = provenance.with_waits(ended.into_iter().collect());
+    send(draft, words, provenance, about);
     true
 }
 
@@ -223,6 +234,7 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
         metadata: Some(json!({ "work_item_id": first.id, "work_item_ids": listed })),
         correlation_id: None,
         causation_id: None,
+        delivery_surface: DeliverySurface::RuntimeSystem,
     };
     send(draft, words, Provenance::self_caused(authority), about);
     if is_planted(Fault::RecheckConsumedUnshown) {
@@ -233,13 +245,15 @@ fn tell_rechecks(draft: &mut Draft<'_>) -> bool {
     true
 }
 
-/// Returns the end of the pause that pending hints have to wait for.
+/// Returns the end of the pause that pending hints have to wait for; `None` if they are told at once.
 fn hint_pause_end(draft: &Draft<'_>) -> Option<Timestamp> {
-    let pause = draft.agent.work.hint_pause?;
+    let work = &draft.agent.work;
+    let pause = work.hint_pause?;
     // A clock that was set back does not make the pause longer.
     let longest = draft.now.plus_millis(limits::HINT_TICK_PAUSE_MS);
-    let runs = pause.at > draft.now && !is_planted(Fault::HintsUnspaced);
-    runs.then(|| pause.at.min(longest))
+    let token_at = pace::token_at(work.hint_ticks_full_at, draft.now);
+    let at = pause.at.min(longest).min(token_at);
+    (at > draft.now && !is_planted(Fault::HintsUnspaced)).then_some(at)
 }
 
 fn begin_hint_pause(draft: &mut Draft<'_>, at: Timestamp) -> bool {
@@ -280,16 +294,18 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         return false;
     }
     let mut waits: Vec<WaitId> = Vec::new();
+    let mut notes: Vec<WaitNote> = Vec::new();
     for hint in &hints {
         waits.extend(hint.wait_ids.iter().cloned());
+        notes.extend(hint.ended_waits.iter().cloned());
         // A wait may have been declared while the hint was pending.
         if !is_planted(Fault::PendingHintEndsNoWait) {
             let ended = wait::end_by_hint(draft, hint);
+            notes.extend(wait::notes_of_ended(&ended));
             waits.extend(ended.into_iter().map(|wait| wait.id));
         }
     }
-    let carries = |hint: &WakeHint| hint.reason.is_some() || hint.bodies().next().is_some();
-    let words = if hints.iter().any(carries) || !waits.is_empty() {
+    let words = if hints.iter().any(WakeHint::has_content) || !waits.is_empty() {
         let described: Vec<String> = hints.iter().map(describe).collect();
         described.join("\n")
     } else {
@@ -302,12 +318,21 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         let shown = |hint: &WakeHint| text::preview(&hint.key, limits::EVENT_PREVIEW_BYTES);
         draft.event(Event::WakeHintIgnored(WakeHintIgnored {
             keys: hints.iter().map(shown).collect(),
+            external_trigger_ids: trigger_ids(&hints),
         }));
     }
+    let sources = WakeSources {
+        triggers: trigger_ids(&hints),
+        waits: &waits,
+    };
     let metadata = json!({
         "wake_hints": hints.len(),
         "waiting_intent_ids": waits,
-        "activations": hints.iter().map(activation).collect::<Vec<_>>(),
+        "source_refs": sources.refs(),
+        "activations": hints
+            .iter()
+            .map(|hint| activation(&draft.agent.identity.agent_id, hint))
+            .collect::<Vec<_>>(),
     });
     // Ids of one delivery are those of the tick; a tick of several has none of its own.
     let only = match hints.as_slice() {
@@ -318,18 +343,14 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     let causation_id = only.and_then(|hint| hint.causation_id.clone());
     draft.put_hints(Vec::new());
     draft.fact(Fact::HintsCleared);
-    draft.agent.work.hint_pause = hints
-        .iter()
-        .any(|hint| hint.from_outside)
-        .then(|| RestWake {
-            at: draft.now.plus_millis(limits::HINT_TICK_PAUSE_MS),
-            due: None,
-        });
-    let provenance = Provenance {
-        authority: authority_of(&hints),
-        cause: Cause::Outside,
-        resumes,
-    };
+    // A tick that no model reads costs nothing, so it delays none that one does.
+    if !words.is_empty() {
+        note_hint_tick(draft, &hints);
+    }
+    notes.truncate(limits::WAIT_NOTES);
+    let provenance = Provenance::new(authority_of(&hints), Cause::Outside)
+        .with_resumes(resumes)
+        .with_waits(notes);
     let about = TickSubject {
         subsystem: WAKE_HINT,
         priority: Priority::Normal,
@@ -337,9 +358,75 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         metadata: Some(metadata),
         correlation_id,
         causation_id,
+        delivery_surface: surface_of(&hints),
     };
     send(draft, words, provenance, about);
     true
+}
+
+/// Returns the capabilities of hints, each once.
+fn trigger_ids(hints: &[WakeHint]) -> Vec<TriggerId> {
+    let mut ids: Vec<TriggerId> = Vec::new();
+    let known = hints.iter().flat_map(WakeHint::deliveries);
+    for id in known.filter_map(|(_, trigger)| trigger) {
+        if !ids.contains(id) {
+            ids.push(id.clone());
+        }
+    }
+    ids
+}
+
+/// Returns the interface through which a wake came: a capability URL if all hints came through one, else the runtime.
+fn surface_of(hints: &[WakeHint]) -> DeliverySurface {
+    let from_capability = |hint: &WakeHint| {
+        let mut deliveries = hint.deliveries();
+        deliveries.all(|(_, trigger)| trigger.is_some())
+    };
+    if hints.iter().all(from_capability) {
+        DeliverySurface::HttpCallbackWake
+    } else {
+        DeliverySurface::RuntimeSystem
+    }
+}
+
+/// What a wake tick goes back to.
+struct WakeSources<'a> {
+    triggers: Vec<TriggerId>,
+    waits: &'a [WaitId],
+}
+
+impl WakeSources<'_> {
+    /// Returns the references of the tick: one id under the name of its kind, several under its plural.
+    fn refs(&self) -> Value {
+        let mut refs = serde_json::Map::new();
+        let triggers: Vec<&str> = self.triggers.iter().map(TriggerId::as_str).collect();
+        let waits: Vec<&str> = self.waits.iter().map(WaitId::as_str).collect();
+        for (name, ids) in [
+            ("callback_descriptor_id", triggers),
+            ("waiting_intent_id", waits),
+        ] {
+            match ids.as_slice() {
+                [] => {}
+                [id] => drop(refs.insert(name.to_owned(), json!(id))),
+                ids => drop(refs.insert(format!("{name}s"), json!(ids.join(" ")))),
+            }
+        }
+        Value::Object(refs)
+    }
+}
+
+/// Counts a tick that tells these hints. Hints of operators alone are not spaced.
+fn note_hint_tick(draft: &mut Draft<'_>, hints: &[WakeHint]) {
+    let (now, work) = (draft.now, &mut draft.agent.work);
+    if !hints.iter().any(|hint| hint.from_outside) {
+        work.hint_pause = None;
+        return;
+    }
+    work.hint_ticks_full_at = Some(pace::full_at_after_tick(work.hint_ticks_full_at, now));
+    work.hint_pause = Some(RestWake {
+        at: now.plus_millis(limits::HINT_TICK_PAUSE_MS),
+        due: None,
+    });
 }
 
 /// Returns the authority of a tick that repeats text of this authority: the weaker of that and the runtime's.
@@ -352,7 +439,7 @@ pub(crate) fn tick_authority(repeated: AuthorityClass, fault: Fault) -> Authorit
 
 /// Derives the authority of a tick: a tick with only an operator's text is an instruction, one with any hint that came
 /// from outside or names a source is a signal.
-fn authority_of(hints: &[WakeHint]) -> AuthorityClass {
+pub(crate) fn authority_of(hints: &[WakeHint]) -> AuthorityClass {
     if hints.iter().all(WakeHint::is_by_operator) {
         AuthorityClass::RuntimeInstruction
     } else {
@@ -361,7 +448,7 @@ fn authority_of(hints: &[WakeHint]) -> AuthorityClass {
 }
 
 /// Lists where a hint came from, for the metadata of its tick.
-fn activation(hint: &WakeHint) -> Value {
+fn activation(target: &AgentId, hint: &WakeHint) -> Value {
     let (surface, admission) = match hint.external_trigger_id {
         Some(_) => (
             Some(DeliverySurface::HttpCallbackWake),
@@ -371,6 +458,8 @@ fn activation(hint: &WakeHint) -> Value {
     };
     json!({
         "key": hint.key,
+        "target_agent_id": target,
+        "authority_class": authority_of(std::slice::from_ref(hint)),
         "external_trigger_id": hint.external_trigger_id,
         "delivery_mode": hint.delivery_mode,
         "source": hint.source,
@@ -430,6 +519,8 @@ struct TickSubject {
     metadata: Option<Value>,
     correlation_id: Option<String>,
     causation_id: Option<String>,
+    /// Interface through which the cause came. The runtime itself for most ticks.
+    delivery_surface: DeliverySurface,
 }
 
 fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: TickSubject) {
@@ -438,6 +529,7 @@ fn send(draft: &mut Draft<'_>, words: String, provenance: Provenance, about: Tic
         metadata: about.metadata,
         correlation_id: about.correlation_id,
         causation_id: about.causation_id,
+        delivery_surface: about.delivery_surface,
         ..Ingress::runtime(MessageKind::SystemTick, about.subsystem, words)
     };
     let entry = admission::enqueue(draft, ingress, provenance);

@@ -38,6 +38,7 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: &OperatorCommand) -> Result
 
 /// Stores a binding. One with the same id is replaced and keeps its place and its creation time.
 fn bind(draft: &mut Draft<'_>, binding: &OperatorTransportBinding) -> Result<Reply, Rejection> {
+    check_metadata(binding)?;
     let mut bindings = draft.agent.operator_bindings.clone();
     let mut stored = binding.clone();
     let known = bindings
@@ -53,9 +54,25 @@ fn bind(draft: &mut Draft<'_>, binding: &OperatorTransportBinding) -> Result<Rep
             bindings.push(stored.clone());
         }
     }
-    draft.change_settings(|settings| settings.operator_bindings = bindings);
+    draft.change_settings_within(|settings| settings.operator_bindings = bindings)?;
     record(draft, &stored);
     Ok(Reply::Binding(Box::new(stored)))
+}
+
+/// Refuses metadata that is too large to be part of every request.
+fn check_metadata(binding: &OperatorTransportBinding) -> Result<(), Rejection> {
+    match &binding.metadata {
+        Some(metadata) if is_too_large(metadata) => Err(Rejection::TooLarge {
+            what: "metadata of the binding",
+            bytes: metadata.to_string().len(),
+            max: limits::BINDING_METADATA_BYTES,
+        }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn is_too_large(metadata: &Value) -> bool {
+    metadata.to_string().len() > limits::BINDING_METADATA_BYTES
 }
 
 /// Removes the oldest binding that has ended if the agent has as many as it may.
@@ -80,8 +97,11 @@ fn revoke(draft: &mut Draft<'_>, binding_id: &BindingId) -> Result<Reply, Reject
     if found.status == BindingStatus::Revoked {
         return Ok(Reply::Unchanged);
     }
+    // An earlier build stored metadata of any size. No one needs it any more, and each step of the agent reads it.
+    let metadata = found.metadata.filter(|metadata| !is_too_large(metadata));
     let revoked = OperatorTransportBinding {
         status: BindingStatus::Revoked,
+        metadata,
         ..found
     };
     change(draft, &revoked);

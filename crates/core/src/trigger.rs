@@ -9,6 +9,9 @@
 //! | active | delivery by a token of the current generation | active, one more delivery |
 //! | revoked | anything | unchanged, refused |
 //!
+//! An operator's revocation binds the agent: it can make no capability of that mode until an operator makes one. Its own
+//! revocation does not bind it.
+//!
 //! A capability belongs to the agent. No wait owns it, and the end of a wait changes nothing about it. An agent has at
 //! most one active capability of each mode.
 
@@ -19,6 +22,7 @@ pub(crate) use deliver::deliver;
 use crate::draft::Draft;
 use crate::input::{Reply, TriggerCommand};
 use crate::rejection::Rejection;
+use crate::wait;
 use holon_domain::TriggerId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::decision::Fact;
@@ -59,7 +63,7 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: &TriggerCommand) -> Result<
             return Ok(Reply::Done);
         }
     };
-    Ok(Reply::Trigger(Box::new(changed.view())))
+    Ok(Reply::Trigger(Box::new(changed.without_key())))
 }
 
 /// Returns the active capability of a mode, made if there is none. An agent may not make the one that enqueues: content
@@ -78,8 +82,15 @@ pub(crate) fn create(
                 agent_id: draft.agent.identity.agent_id.clone(),
             });
         }
-        (DeliveryMode::EnqueueMessage, TriggerActor::Operator)
-        | (DeliveryMode::WakeHint, TriggerActor::Agent | TriggerActor::Operator) => {}
+        (DeliveryMode::WakeHint, TriggerActor::Agent) if is_withdrawn(draft, mode) => {
+            return Err(Rejection::TriggerRevokedByOperator {
+                agent_id: draft.agent.identity.agent_id.clone(),
+            });
+        }
+        (DeliveryMode::WakeHint, TriggerActor::Agent) => {}
+        (DeliveryMode::EnqueueMessage | DeliveryMode::WakeHint, TriggerActor::Operator) => {
+            set_withdrawn(draft, mode, false);
+        }
     }
     let id = TriggerId::mint(draft.entropy);
     let agent_id = draft.agent.identity.agent_id.clone();
@@ -129,7 +140,11 @@ pub(crate) fn revoke(
     let mut trigger = active_by_id(draft, id)?;
     trigger.status = TriggerStatus::Revoked;
     trigger.revoked_at = Some(draft.now);
+    trigger.revoked_by_operator = Some(actor == TriggerActor::Operator);
     trigger.placeholder_key = None;
+    if actor == TriggerActor::Operator {
+        set_withdrawn(draft, trigger.delivery_mode, true);
+    }
     draft.event(Event::ExternalTriggerRevoked(ExternalTriggerRevoked {
         external_trigger_id: trigger.id.clone(),
         scope: trigger.scope,
@@ -137,6 +152,7 @@ pub(crate) fn revoke(
         by_operator: actor == TriggerActor::Operator,
     }));
     draft.put_trigger(trigger.clone());
+    wait::handle_trigger_revoked(draft, id, actor);
     Ok(trigger)
 }
 
@@ -150,6 +166,29 @@ fn configure_webhook(draft: &mut Draft<'_>, allow_unsigned: bool) {
 fn active_of(draft: &Draft<'_>, mode: DeliveryMode) -> Option<TriggerRecord> {
     let mut triggers = draft.triggers().into_iter();
     triggers.find(|trigger| trigger.is_active() && trigger.delivery_mode == mode)
+}
+
+/// Returns true if an operator has withdrawn a mode from the agent. Earlier builds noted it in the record of the revoked
+/// capability or in its event alone; the newest record of the mode decides then, because an operator who allows the mode
+/// again makes a newer one. If the event is gone and the record does not say who revoked it, it counts as an operator's.
+pub(crate) fn is_withdrawn(draft: &Draft<'_>, mode: DeliveryMode) -> bool {
+    let mut triggers = draft.triggers().into_iter();
+    let newest = triggers.find(|trigger| trigger.delivery_mode == mode);
+    let binds =
+        |newest: TriggerRecord| !newest.is_active() && newest.revoked_by_operator != Some(false);
+    draft.agent.withdrawn_modes.contains(&mode) || newest.is_some_and(binds)
+}
+
+/// Notes whether an operator has withdrawn a mode from the agent. It holds until an operator makes a capability of it.
+fn set_withdrawn(draft: &mut Draft<'_>, mode: DeliveryMode, is_withdrawn: bool) {
+    if draft.agent.withdrawn_modes.contains(&mode) != is_withdrawn {
+        draft.change_settings(|settings| {
+            settings.withdrawn_modes.retain(|known| *known != mode);
+            settings
+                .withdrawn_modes
+                .extend(is_withdrawn.then_some(mode));
+        });
+    }
 }
 
 fn active_by_id(draft: &Draft<'_>, id: &TriggerId) -> Result<TriggerRecord, Rejection> {

@@ -11,6 +11,7 @@
 //! `call_results` records results. `budget_limit` suspends a turn whose budget is used up. `invalid_rounds` stops a model that repeats invalid calls. `end` closes the turn with exactly one outcome, which `ending` describes.
 
 mod ask;
+mod before_rest;
 mod budget_limit;
 mod call_results;
 mod calls;
@@ -41,5 +42,5 @@ pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
 pub(crate) use suspension::{
     end_provider_pause, handle_model_choice, handle_provider_pause_end, handle_recovery,
-    is_suspended_by_credential,
+    has_provider_pause, is_suspended_by_credential,
 };

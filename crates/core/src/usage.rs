@@ -3,10 +3,11 @@
 //! Every call that may have reached a provider is charged exactly once, in the commit that closes it.
 
 use crate::draft::Draft;
-use crate::input::FailedAttempt;
+use crate::input::{FailedAttempt, RoundAnswer};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::TokenUsage;
+use holon_domain::block::Block;
 use holon_domain::budget::CallTerms;
 use holon_domain::decision::Fact;
 use holon_domain::limits;
@@ -28,10 +29,21 @@ pub(crate) fn guess(draft: &Draft<'_>) -> CallEstimate {
     }
 }
 
-/// Charges an answered call.
-pub(crate) fn charge_answer(draft: &mut Draft<'_>, turn: &mut OpenTurn, usage: TokenUsage) {
+/// Charges an answered call: what its provider reported, or an estimate if it reported nothing or what is implausible.
+pub(crate) fn charge_answer(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
     let call = close(draft, turn);
-    charge(draft, turn, &call, CallUsage::Reported(usage));
+    let usage = match answer.implausible_usage {
+        // No request is empty, so a provider that counted no input has counted nothing.
+        None if answer.usage.input_tokens == 0 => {
+            let said: usize = answer.blocks.iter().map(Block::estimated_tokens).sum();
+            let said = u64::try_from(said).unwrap_or(u64::MAX);
+            let said = said.max(answer.usage.output_tokens);
+            CallUsage::Estimated(TokenUsage::new(answer.estimate.input_tokens, said))
+        }
+        None => CallUsage::Reported(answer.usage),
+        Some(_) => CallUsage::Estimated(answer.usage),
+    };
+    charge(draft, turn, &call, usage);
 }
 
 /// Charges a failed call: what its provider reported, or its input if the provider has probably read it.
@@ -51,6 +63,10 @@ pub(crate) fn charge_failure(draft: &mut Draft<'_>, turn: &mut OpenTurn, failed:
 fn was_begun(failed: &FailedAttempt) -> bool {
     if failed.request_tokens == 0 {
         return false;
+    }
+    // A provider that counts something has begun, however wrong the count is.
+    if failed.implausible_usage.is_some() {
+        return true;
     }
     let broke_off = || {
         let diagnostics = failed.failure.diagnostics.as_ref();
@@ -97,7 +113,7 @@ pub(crate) struct ClosedCall {
 enum CallUsage {
     /// By the provider of the call.
     Reported(TokenUsage),
-    /// By the runtime, because the provider did not say.
+    /// By the runtime, because the provider did not say or is not believed.
     Estimated(TokenUsage),
 }
 

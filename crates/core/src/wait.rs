@@ -2,16 +2,24 @@
 //!
 //! | ends by | status | then |
 //! |---|---|---|
-//! | a task's end, an event, a hint or an operator's message that it names | resolved | its item may run again, unless it is blocked |
+//! | a task's end, an event or a hint that it names, an operator's answer (`by_message`) | resolved | its item may run again, unless it is blocked |
 //! | its due time | expired | a tick tells the agent |
 //! | `CancelWait`, an operator, a newer wait of the same item, completion of the item | cancelled | its item may run again |
+//! | the revocation of the only trigger that could end it (`revoked`) | cancelled | its item may run again |
 //!
 //! Each item has at most one active wait, and so has the agent itself. The event that ends a wait also begins a turn: by
 //! its own message, by the next tick of the item, or by a tick that reports the end.
 
+mod by_message;
 mod declare;
+mod revoked;
 
+pub(crate) use by_message::{
+    WaitChanges, end_by_head, end_by_hint, end_by_message, handle_turn_end, handle_word, join,
+    notes_of_ended, resumes,
+};
 pub(crate) use declare::declare;
+pub(crate) use revoked::handle_trigger_revoked;
 
 use crate::admission::{self, Provenance};
 use crate::draft::Draft;
@@ -24,131 +32,12 @@ use crate::tick::tick_authority;
 use crate::work;
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
-use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin, Priority, ResumeReason};
+use holon_domain::message::{MessageKind, Priority};
 use holon_domain::timer::DueId;
-use holon_domain::trigger::WakeHint;
-use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeEvent};
+use holon_domain::wait::{WaitEffect, WaitKind, WaitNote, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState};
-use holon_domain::{TaskId, Timestamp, TriggerId, WaitId, limits, text};
+use holon_domain::{TaskId, Timestamp, WaitId, WorkItemId, limits, text};
 use serde_json::json;
-
-/// Ends the waits that name a message about to be admitted. An operator's prompt also makes stalled work runnable
-/// again. Returns the wait that the message resumes.
-pub(crate) fn end_by_message(
-    draft: &mut Draft<'_>,
-    ingress: &Ingress,
-    cause: Cause,
-) -> Option<ResumeReason> {
-    let sender = Sender::of(ingress.kind, &ingress.origin, cause)?;
-    let ended = end_by_sender(draft, &sender);
-    if sender == Sender::Operator && !is_planted(Fault::StallOutlivesOperator) {
-        work::wake(draft);
-    }
-    resumes(&ended)
-}
-
-/// Ends the waits for an operator when the supervisor of a private child writes: it stands where an operator would.
-pub(crate) fn end_by_supervisor(draft: &mut Draft<'_>) {
-    wake_matching(draft, WakeEvent::Operator, "a message of its supervisor");
-}
-
-/// Ends the waits that name a queued message which is taken up now. A wait that was declared while the message was
-/// queued has not seen it at its admission. Returns the wait that the message resumes.
-pub(crate) fn end_by_head(
-    draft: &mut Draft<'_>,
-    message: &MessageEnvelope,
-) -> Option<ResumeReason> {
-    if is_planted(Fault::QueuedEventEndsNoWait) {
-        return None;
-    }
-    let sender = Sender::of(message.kind, &message.origin, message.cause())?;
-    resumes(&end_by_sender(draft, &sender))
-}
-
-fn end_by_sender(draft: &mut Draft<'_>, sender: &Sender<'_>) -> Vec<WaitRecord> {
-    match sender {
-        Sender::Operator => wake_matching(draft, WakeEvent::Operator, "a message of an operator"),
-        Sender::Outside(source) => {
-            let wake = WakeEvent::Outside {
-                source: Some(source),
-                external_trigger_id: None,
-            };
-            wake_matching(draft, wake, &format!("an event from {source}"))
-        }
-        Sender::Trigger { id, source } => {
-            let wake = WakeEvent::Outside {
-                source: *source,
-                external_trigger_id: Some(id),
-            };
-            let by = format!("an event from {}", source.unwrap_or(id.as_str()));
-            wake_matching(draft, wake, &by)
-        }
-    }
-}
-
-/// Ends the waits that name a wake hint.
-pub(crate) fn end_by_hint(draft: &mut Draft<'_>, hint: &WakeHint) -> Vec<WaitRecord> {
-    if is_planted(Fault::HintEndsNoWait) {
-        return Vec::new();
-    }
-    let mut ended = Vec::new();
-    for (source, external_trigger_id) in hint.deliveries() {
-        let wake = WakeEvent::Outside {
-            source,
-            external_trigger_id,
-        };
-        let by = format!("a wake hint from {}", source.unwrap_or(&hint.key));
-        ended.extend(wake_matching(draft, wake, &by));
-    }
-    ended
-}
-
-/// The sender of a message that may end a wait.
-#[derive(Debug, PartialEq, Eq)]
-enum Sender<'a> {
-    Operator,
-    /// Something outside of the agent, by the name that a wait gives it.
-    Outside(&'a str),
-    /// A holder of a capability, with the name that it gave itself.
-    Trigger {
-        id: TriggerId,
-        source: Option<&'a str>,
-    },
-}
-
-impl<'a> Sender<'a> {
-    /// Returns the sender of a message; `None` for a message of the runtime or of the agent itself, which ends no wait.
-    fn of(kind: MessageKind, origin: &'a Origin, cause: Cause) -> Option<Self> {
-        match origin {
-            Origin::Operator { .. } if kind == MessageKind::OperatorPrompt => Some(Self::Operator),
-            Origin::Channel { channel_id, .. } => Some(Self::Outside(channel_id)),
-            Origin::Webhook { source, .. } => Some(Self::Outside(source)),
-            Origin::Callback {
-                descriptor_id,
-                source,
-            } => Some(Self::Trigger {
-                id: TriggerId::from_stored(descriptor_id.as_str()),
-                source: source.as_deref(),
-            }),
-            // A message of another agent. The tick of a wake hint is from outside too, and its hints end the waits.
-            Origin::System { subsystem }
-                if cause == Cause::Outside && kind != MessageKind::SystemTick =>
-            {
-                Some(Self::Outside(subsystem))
-            }
-            Origin::Operator { .. }
-            | Origin::Timer { .. }
-            | Origin::System { .. }
-            | Origin::Task { .. } => None,
-        }
-    }
-}
-
-/// Returns what a message resumes that ended these waits: the oldest one is reported.
-pub(crate) fn resumes(ended: &[WaitRecord]) -> Option<ResumeReason> {
-    let reason = ended.first()?.kind.reason();
-    Some(ResumeReason::Wait { reason })
-}
 
 /// Ends every wait that names this event. Returns the waits that ended.
 pub(crate) fn wake_matching(
@@ -163,7 +52,7 @@ pub(crate) fn wake_matching(
     let matching: Vec<WaitRecord> = waits.filter(|wait| is_ended_by(wait, wake)).collect();
     let task = match wake {
         WakeEvent::TaskEnded(id) => Some(id),
-        WakeEvent::Outside { .. } | WakeEvent::Operator => None,
+        WakeEvent::Outside { .. } => None,
     };
     let end = |mut wait: WaitRecord| {
         wait.trigger_count += 1;
@@ -185,7 +74,6 @@ pub(crate) fn wake_matching(
 fn is_ended_by(wait: &WaitRecord, wake: WakeEvent<'_>) -> bool {
     match wake {
         WakeEvent::TaskEnded(_) if is_planted(Fault::TaskEndsNoWait) => false,
-        WakeEvent::Operator if is_planted(Fault::OperatorEndsNoWait) => false,
         WakeEvent::Outside { .. } if is_planted(Fault::OtherSourceEndsWait) => {
             wait.kind == WaitKind::External
         }
@@ -206,10 +94,34 @@ pub(crate) fn report_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened
         };
         !draft.agent.is_one_run() && item.is_some_and(may_run)
     };
-    let untold = ended.iter().find(|wait| !has_tick(draft, wait));
+    let (told, untold): (Vec<_>, Vec<_>) = ended.iter().partition(|wait| has_tick(draft, wait));
+    for wait in told {
+        leave_note(draft, wait);
+    }
+    let untold = untold.first().copied();
     if let Some(wait) = untold.filter(|_| draft.agent.lifecycle != Lifecycle::Deleting) {
         let words = format!("{happened} You waited for: {}", wait.waiting_for);
         tick(draft, wait, words, draft.now);
+    }
+}
+
+/// Leaves word of an ended wait for the next tick of its item.
+fn leave_note(draft: &mut Draft<'_>, wait: &WaitRecord) {
+    let id = wait.work_item_id.as_ref();
+    if let Some(mut item) = id.and_then(|id| draft.work_item(id)) {
+        item.ended_wait = Some(WaitNote::of(wait, WaitEffect::Ended));
+        draft.put_work_item(item);
+    }
+}
+
+/// Moves word of an ended wait from its item to the turn of a message that names the item. No tick tells it again.
+pub(crate) fn tell_ended(draft: &mut Draft<'_>, item: Option<&WorkItemId>, told: &mut WaitChanges) {
+    let Some(mut item) = item.and_then(|id| draft.work_item(id)) else {
+        return;
+    };
+    if let Some(note) = item.ended_wait.take() {
+        draft.put_work_item(item);
+        told.add(note);
     }
 }
 
@@ -280,9 +192,29 @@ fn expire(draft: &mut Draft<'_>, mut wait: WaitRecord, planned_at: Timestamp) {
     }
 }
 
-/// Tells the agent that a wait has ended. The text repeats the turn that declared it, so the tick has no more authority
-/// than that turn.
+/// Tells the agent that a wait has ended.
 fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Timestamp) {
+    let ended = notes_of_ended(std::slice::from_ref(wait));
+    let tick = WaitTick {
+        subsystem: WAIT_OVER,
+        words,
+        planned_at,
+        notes: ended,
+    };
+    send_tick(draft, wait, tick);
+}
+
+/// A tick that tells the agent about one of its waits.
+struct WaitTick {
+    subsystem: &'static str,
+    words: String,
+    planned_at: Timestamp,
+    notes: Vec<WaitNote>,
+}
+
+/// Queues a tick about a wait. The text repeats the turn that declared the wait, so the tick has no more authority than
+/// that turn.
+fn send_tick(draft: &mut Draft<'_>, wait: &WaitRecord, tick: WaitTick) {
     let authority = tick_authority(wait.authority, Fault::WaitTickAuthority);
     let metadata = match &wait.work_item_id {
         Some(id) => json!({ "work_item_id": id, "waiting_intent_id": wait.id }),
@@ -291,16 +223,14 @@ fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Tim
     let ingress = Ingress {
         priority: self_caused_priority(&draft.agent, Priority::Next),
         metadata: Some(metadata),
-        ..Ingress::runtime(MessageKind::SystemTick, WAIT_OVER, words)
+        ..Ingress::runtime(MessageKind::SystemTick, tick.subsystem, tick.words)
     };
-    let reason = wait.kind.reason();
-    let provenance =
-        Provenance::self_caused(authority).with_resumes(Some(ResumeReason::Wait { reason }));
+    let provenance = Provenance::self_caused(authority).with_waits(tick.notes);
     let entry = admission::enqueue(draft, ingress, provenance);
     draft.event(Event::SystemTickEmitted(SystemTickEmitted {
-        subsystem: WAIT_OVER.to_owned(),
+        subsystem: tick.subsystem.to_owned(),
         message_id: entry.envelope.id,
-        planned_at,
+        planned_at: tick.planned_at,
         work_item_id: wait.work_item_id.clone(),
     }));
 }

@@ -21,7 +21,7 @@ pub(crate) use answer::refuse;
 pub(crate) use command::{catch_up, command, handle_agent_start};
 pub(crate) use complete::complete;
 pub(crate) use progress::{consume_recheck, handle_answered_request, handle_turn_end};
-pub(crate) use report::{MISSING_REPORT, adopt_report, adopt_report_early};
+pub(crate) use report::{MISSING_REPORT, adopt_report, adopt_report_early, is_reported};
 pub(crate) use update::update;
 
 use crate::draft::Draft;
@@ -153,8 +153,11 @@ pub(crate) fn create(
         blocked_by: None,
         recheck: None,
         wait: None,
+        ended_wait: None,
         idle_turns: no_idle_turns(draft),
         result_summary: None,
+        delivery_summary_id: None,
+        delivery: None,
         provenance,
         revision: 1,
         created_at: draft.now,

@@ -8,7 +8,7 @@ use crate::input::{Reply, WorkspaceCommand};
 use crate::policy::{self, ExecutionAct, PolicyDenial};
 use crate::rejection::Rejection;
 use holon_domain::WorkspaceId;
-use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::agent::{AgentRecord, AgentSettings, Lifecycle};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     Event, WorkspaceAttachRequested, WorkspaceAttached, WorkspaceDetachRequested,
@@ -71,7 +71,7 @@ pub(crate) fn handle(
                 workspace_id: workspace.workspace_id.clone(),
                 workspace_anchor: workspace.workspace_anchor.clone(),
             }));
-            attach(draft, workspace.clone(), AttachAuthority::Operator)?;
+            attach(draft, workspace, AttachAuthority::Operator)?;
         }
         WorkspaceCommand::Use(selected) => enter(draft, selected, AttachAuthority::Operator)?,
         WorkspaceCommand::Exit => exit(draft)?,
@@ -92,7 +92,8 @@ pub(crate) fn enter(
         return Err(Rejection::WorkspaceNotAttached);
     }
     ask_policy(draft, authority, ExecutionAct::UseWorkspace(selected.mode))?;
-    attach(draft, selected.attached(), authority)?;
+    check_size(draft, &selected.entry, selected.worktree.as_ref())?;
+    attach(draft, &selected.attached(), authority)?;
     activate(draft, selected.entry.clone(), selected.worktree.clone());
     Ok(())
 }
@@ -109,9 +110,25 @@ pub(crate) fn enter_configured(
         authority,
         ExecutionAct::UseWorkspace(UseMode::Direct),
     )?;
-    attach(draft, AttachedWorkspace::of(&entry), authority)?;
+    check_size(draft, &entry, None)?;
+    attach(draft, &AttachedWorkspace::of(&entry), authority)?;
     activate(draft, entry, None);
     Ok(())
+}
+
+/// Refuses an entry for which the settings have no room. An agent always has room to go home.
+fn check_size(
+    draft: &Draft<'_>,
+    entry: &WorkspaceEntry,
+    worktree: Option<&WorktreeSession>,
+) -> Result<(), Rejection> {
+    let change = |settings: &mut AgentSettings| {
+        settings.attached = settings.attached_workspaces();
+        settings.attached.attach(AttachedWorkspace::of(entry));
+        settings.workspace = entry.clone();
+        settings.worktree_session = worktree.cloned();
+    };
+    draft.check_settings(change).map(drop)
 }
 
 /// Makes an entry active. Its workspace is attached.
@@ -171,7 +188,7 @@ pub(crate) fn activate(
 /// Attaches a workspace. Nothing happens if it is attached already.
 fn attach(
     draft: &mut Draft<'_>,
-    workspace: AttachedWorkspace,
+    workspace: &AttachedWorkspace,
     authority: AttachAuthority,
 ) -> Result<(), Rejection> {
     let known = draft.agent.attached_workspaces();
@@ -182,15 +199,16 @@ fn attach(
     if !known.has_room() {
         return Err(Rejection::TooManyWorkspaces);
     }
+    let added = workspace.clone();
+    draft.change_settings_within(|settings| {
+        settings.attached = known;
+        settings.attached.attach(added);
+    })?;
     draft.event(Event::WorkspaceAttached(WorkspaceAttached {
         workspace_id: workspace.workspace_id.clone(),
         workspace_anchor: workspace.workspace_anchor.clone(),
     }));
-    register(draft, &workspace);
-    draft.change_settings(|settings| {
-        settings.attached = known;
-        settings.attached.attach(workspace);
-    });
+    register(draft, workspace);
     Ok(())
 }
 

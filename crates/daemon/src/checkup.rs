@@ -39,6 +39,13 @@ pub fn check_database(settings: &Settings) -> DatabaseCheck {
     }
 }
 
+/// Lists the agents whose settings are larger than they may grow today, each with the bytes. A store that cannot be read
+/// has none here; [`check_database`] reports it.
+#[must_use]
+pub fn large_settings(settings: &Settings) -> Vec<(AgentId, u64)> {
+    holon_store::large_settings(&crate::survey::db_path(settings)).unwrap_or_default()
+}
+
 /// State of the memory indexes of a home's agents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct IndexCheck {

@@ -2,8 +2,8 @@
 
 use crate::error::Error;
 use crate::port::{
-    Archives, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models, OsEntropy, Outbound,
-    Plans, ReloadableAdapters, SystemClock, Workspaces,
+    Archives, AttachedFiles, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models,
+    OsEntropy, Outbound, Plans, ReloadableAdapters, SystemClock, Workspaces,
 };
 use crate::setup;
 use holon_config::{Settings, Source, Sourced, Token};
@@ -21,6 +21,15 @@ use holon_workspace::{
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Addresses at which a host is reached.
+#[derive(Debug)]
+pub(crate) struct Addresses {
+    /// Base of the URLs of triggers, without a slash at its end.
+    pub(crate) callback_base: String,
+    /// Address that the operator advertises, if one is set.
+    pub(crate) advertised: Option<String>,
+}
+
 /// Builds the host of an opened home. The host is not up yet.
 ///
 /// # Errors
@@ -31,7 +40,7 @@ pub(crate) fn open(
     home: &Home,
     db: Db,
     scope: Scope,
-    callback_base: String,
+    addresses: Addresses,
 ) -> Result<Host, Error> {
     let config = HostConfig {
         db_path: home.db_path(),
@@ -58,7 +67,7 @@ pub(crate) fn open(
             scope,
             reserved: reserved(home),
             capability_key: capability_key(home),
-            callback_base,
+            callback_base: addresses.callback_base,
             spawn_depth: settings.delegation_depth.value,
             zone: settings.budgets.time_zone.value.clone(),
             budget_defaults: BudgetDefaults {
@@ -67,7 +76,11 @@ pub(crate) fn open(
             },
         },
     };
-    Ok(Host::open(config, ports(settings, live, home), db)?)
+    Ok(Host::open(
+        config,
+        ports(settings, live, home, addresses.advertised),
+        db,
+    )?)
 }
 
 fn value_of(setting: &Option<Sourced<u64>>) -> Option<u64> {
@@ -130,7 +143,8 @@ fn reserved(home: &Home) -> ReservedDirs {
 pub(crate) fn fetcher(settings: &Settings) -> Fetcher {
     let host = GitHost::new(&settings.github_base_url.value);
     let folders = settings.home.value.join("run").join("fetch");
-    Fetcher::new(Git::default(), host, folders)
+    let git = Git::default().with_proxies(settings.proxies.clone());
+    Fetcher::new(git, host, folders)
 }
 
 fn selection(home: &Home) -> WorkspaceSelection {
@@ -142,17 +156,30 @@ fn selection(home: &Home) -> WorkspaceSelection {
     }
 }
 
-fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
+fn ports(
+    settings: &Settings,
+    live: &ReloadableAdapters,
+    home: &Home,
+    advertised: Option<String>,
+) -> Ports {
     let ReloadableAdapters {
         models,
         commands,
         web,
     } = live.clone();
+    for (variable, scheme) in holon_web::skipped_proxies(&settings.proxies) {
+        tracing::warn!(
+            variable,
+            scheme,
+            "the proxy is skipped, because only http and https proxies are used; name one of these"
+        );
+    }
     let claims = ClaimFolders::of_host(home.root());
     let attachments = Attachments::new(claims.clone());
     let fetcher = fetcher(settings);
     let templates = TemplateStore::of_user(settings.user_home.as_deref(), fetcher.clone());
-    let archives = Archives::new(home.agents_dir(), Arc::clone(&models));
+    let skill_roots = holon_workspace::user_skill_roots(settings.user_home.as_deref());
+    let archives = Archives::new(home.agents_dir(), Arc::clone(&models), skill_roots);
     Ports {
         model: models,
         command: commands,
@@ -168,7 +195,11 @@ fn ports(settings: &Settings, live: &ReloadableAdapters, home: &Home) -> Ports {
             archives,
         )),
         workspace: Arc::new(Workspaces::new(selection(home), attachments)),
-        outbound: Arc::new(Outbound::new(home.root().to_owned())),
+        outbound: Arc::new(Outbound::new(
+            home.root().to_owned(),
+            settings.proxies.clone(),
+            AttachedFiles::new(home.agents_dir(), advertised),
+        )),
         memory: Arc::new(MemoryFolder),
         web,
         clock: Arc::new(SystemClock::new()),

@@ -20,8 +20,20 @@ pub enum FailurePhase {
     Startup,
     /// While it was ending, or because it could not go on.
     Shutdown,
-    /// In the turn of an agent.
+    /// In the turn of an agent, whose row keeps the failure.
     RuntimeTurn,
+}
+
+impl FailurePhase {
+    /// Returns the name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Shutdown => "shutdown",
+            Self::RuntimeTurn => "runtime_turn",
+        }
+    }
 }
 
 /// One failure, for people and programs.

@@ -14,6 +14,7 @@ mod endpoint;
 mod error;
 mod failure_record;
 mod files;
+mod heap;
 mod host_files;
 mod in_force;
 pub mod keyring;
@@ -58,7 +59,7 @@ pub use runtime::{run_runtime, serve_runtime};
 pub use serve::{HostStart, serve};
 pub use setup::SettingsReader;
 pub use socket_place::{home_tag, socket_path};
-pub use survey::{learned_limits, survey};
+pub use survey::{learned_limits, newest_agent_failure, survey};
 pub use token_mark::token_mark;
 
 pub use holon_store::{

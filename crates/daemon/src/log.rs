@@ -22,9 +22,14 @@ pub enum LogLevel {
 }
 
 /// The place that log lines go to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum LogTarget {
     Stderr,
+    /// Standard error, on which the command also shows a line of progress. The function returns what removes that line,
+    /// so that a log line begins at the beginning of one.
+    SharedStderr {
+        clear_progress: fn() -> &'static str,
+    },
     /// A file that is rotated by size. Standard error goes there too.
     File(PathBuf),
 }
@@ -69,6 +74,7 @@ pub fn start_logging(settings: &Settings, default_level: LogLevel, target: LogTa
 #[derive(Clone)]
 enum LogWriter {
     Stderr,
+    SharedStderr(fn() -> &'static str),
     File(Arc<Mutex<RotatingLog>>),
 }
 
@@ -77,6 +83,9 @@ impl LogWriter {
     fn open(target: LogTarget) -> (Self, Option<io::Error>) {
         match target {
             LogTarget::Stderr => (Self::Stderr, None),
+            LogTarget::SharedStderr { clear_progress } => {
+                (Self::SharedStderr(clear_progress), None)
+            }
             LogTarget::File(path) => match RotatingLog::of_process(path) {
                 Ok(log) => (Self::File(Arc::new(Mutex::new(log))), None),
                 Err(error) => (Self::Stderr, Some(error)),
@@ -89,6 +98,11 @@ impl Write for LogWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         match self {
             Self::Stderr => io::stderr().write(line),
+            Self::SharedStderr(clear_progress) => {
+                let mut stderr = io::stderr();
+                stderr.write_all(clear_progress().as_bytes())?;
+                stderr.write(line)
+            }
             Self::File(log) => log
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -98,7 +112,7 @@ impl Write for LogWriter {
 
     fn flush(&mut self) -> io::Result<()> {
         match self {
-            Self::Stderr => io::stderr().flush(),
+            Self::Stderr | Self::SharedStderr(_) => io::stderr().flush(),
             Self::File(_) => Ok(()),
         }
     }

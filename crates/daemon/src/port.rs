@@ -32,7 +32,7 @@ pub(crate) use guidance::GuidanceFiles;
 pub(crate) use home::Homes;
 pub(crate) use memory::MemoryFolder;
 pub(crate) use model::{Models, ProviderBinding, limits};
-pub(crate) use outbound::Outbound;
+pub(crate) use outbound::{AttachedFiles, Outbound};
 pub(crate) use peer::ShimPeers;
 pub(crate) use plan::Plans;
 pub(crate) use reloadable::ReloadableAdapters;

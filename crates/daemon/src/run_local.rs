@@ -1,5 +1,6 @@
 //! Runs one request on a home that no host serves. This process owns the home for the duration of the run.
 
+use crate::compose::Addresses;
 use crate::error::Error;
 use crate::port::ReloadableAdapters;
 use crate::signal::EndSignals;
@@ -79,8 +80,11 @@ fn open(settings: &Settings, home: &Home, request: &RunRequest) -> Result<Host, 
     let scope = Scope::Run(request.agent_id.clone());
     let store = open::open_store(home, Occupant::Run(request.agent_id.clone()))?;
     // Nothing is served here, so a URL of the agent works once a host serves the home.
-    let callback_base = format!("http://{}", settings.http_addr.value);
-    compose::open(settings, &live, home, store, scope, callback_base)
+    let addresses = Addresses {
+        callback_base: format!("http://{}", settings.http_addr.value),
+        advertised: None,
+    };
+    compose::open(settings, &live, home, store, scope, addresses)
 }
 
 async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Result<(), Error> {

@@ -4,11 +4,13 @@
 //! bound, and the host is announced only when it answers. On a full disk the host starts as far as it can and
 //! continues when there is space. A lost store ends it at once.
 
+use crate::compose::Addresses;
 use crate::daemon_record::{DaemonRecord, OwnRecord};
 use crate::effective_config::EffectiveConfig;
 use crate::endpoint::{self, BoundListeners, Endpoints};
 use crate::error::Error;
 use crate::failure_record::FailureFiles;
+use crate::heap::release_free_memory;
 use crate::host_files::HostFiles;
 use crate::in_force::SettingsInForce;
 use crate::notify::{self, ServiceManager};
@@ -120,8 +122,11 @@ async fn serve_home(
     };
     let full = db.disk_full();
     host_files.keep_if_lost(db.lost());
-    let callback_base = callback_base(start, &bound.endpoints);
-    let host = compose::open(settings, &live, &home, db, Scope::All, callback_base)?;
+    let addresses = Addresses {
+        callback_base: callback_base(start, &bound.endpoints),
+        advertised: start.access.advertise_url.clone(),
+    };
+    let host = compose::open(settings, &live, &home, db, Scope::All, addresses)?;
     let host = Arc::new(host);
     let shutdown = CancellationToken::new();
     let record = OwnRecord::new(
@@ -172,6 +177,7 @@ async fn serve_home(
         never = end_with_store(&host, &shutdown) => match never {},
         never = socket.keep(&shutdown) => match never {},
         never = report_to_manager(manager.as_ref(), &shutdown) => match never {},
+        never = release_free_memory() => match never {},
     }
 }
 

@@ -24,7 +24,7 @@ use holon_server::HostFacts;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::Mutex;
@@ -187,7 +187,7 @@ fn surface(settings: &Settings, env: &Env) -> RuntimeSurface {
     };
     let providers = settings.providers.iter().map(|entry| ProviderSurface {
         id: entry.spec.id.clone(),
-        transport: entry.spec.transport.to_string(),
+        transport: entry.transport().to_owned(),
         base_url: entry.spec.base_url.clone(),
         credential_source: entry.auth.source.as_str().to_owned(),
         credential_kind: entry.auth.kind.as_str().to_owned(),
@@ -342,6 +342,16 @@ impl holon_server::SetupManager for HostSetup {
                 Err("the stored secret of the webhook cannot be read; set it again".to_owned())
             }
         }
+    }
+
+    async fn with_webhook_secret(&self, agents: Vec<AgentId>) -> Result<Vec<AgentId>, String> {
+        let home = self.settings().home.value.clone();
+        let listed = tokio::task::spawn_blocking(move || credentials::list(&home)).await;
+        let listed = listed.map_err(|ended| ended.to_string())?;
+        let listed = listed.map_err(|error| error.to_string())?;
+        let stored: HashSet<String> = listed.into_iter().map(|profile| profile.id).collect();
+        let has_secret = |agent_id: &AgentId| stored.contains(&webhook_profile(agent_id));
+        Ok(agents.into_iter().filter(has_secret).collect())
     }
 
     async fn set_webhook_secret(

@@ -29,11 +29,13 @@ use crate::summary::Posture;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
+use crate::tool_times::ToolTimes;
 use crate::turn::{OpenTurn, TerminalRecord};
 use crate::usage::{CallEstimate, Spending};
 use crate::workspace::Occupancy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Role of an agent on its host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -132,6 +134,13 @@ pub struct IdentityView {
     /// True if the agent is removed once its one run is over.
     #[serde(default)]
     pub temporary: bool,
+    /// Home directory of the agent on the machine of its host. Absent if it cannot be read, and in responses of older
+    /// hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_home: Option<String>,
+    /// In the response to a creation, false if the agent existed already. Absent in all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created: Option<bool>,
 }
 
 impl IdentityView {
@@ -143,6 +152,18 @@ impl IdentityView {
             is_default_agent: identity.kind == AgentKind::Default,
             identity,
             temporary: false,
+            agent_home: None,
+            created: None,
+        }
+    }
+
+    /// Returns the view of an agent that a request has just made.
+    #[must_use]
+    pub fn created(identity: AgentIdentity, agent_home: String) -> Self {
+        Self {
+            agent_home: Some(agent_home),
+            created: Some(true),
+            ..Self::active(identity)
         }
     }
 }
@@ -278,7 +299,7 @@ pub struct AgentRecord {
     /// Open effects that deliver sends to other agents for which one commit had no room.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deliveries: Vec<EffectId>,
-    /// Open effects that finish or undo the patches of aborted turns.
+    /// Open effects that end what calls of aborted turns have begun: they finish or undo patches and stop batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub patches: Vec<EffectId>,
     /// Open effects that remove the worktree of an ended child.
@@ -353,6 +374,9 @@ pub struct AgentRecord {
     /// Time of the last brief.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_brief_at: Option<Timestamp>,
+    /// Times of the calls of each tool over the agent's life, by its name. Rows of earlier builds count from then on.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tool_times: BTreeMap<String, ToolTimes>,
 }
 
 /// Part of an agent's computed state whose changes are recorded as events.

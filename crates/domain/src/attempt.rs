@@ -274,6 +274,9 @@ pub struct AttemptRecord {
     /// Absent if the provider reported no usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_usage: Option<TokenUsage>,
+    /// Usage that the provider claimed and that the request cannot explain; `token_usage` is then an estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implausible_usage: Option<TokenUsage>,
     /// Absent unless the transport failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport_diagnostics: Option<TransportDiagnostics>,
@@ -318,6 +321,10 @@ pub struct RoundAttempts {
     /// What the provider's servers left out of the answered request. Absent if the request did not allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_management: Option<ContextReduction>,
+    /// Usage that the provider claimed for the answered request and that the request cannot explain. The usage of the
+    /// round is then an estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub implausible_usage: Option<TokenUsage>,
 }
 
 /// First attempt and its retries.
@@ -372,6 +379,7 @@ impl RoundAttempts {
             backoff_ms: None,
             renews_at: None,
             token_usage: Some(usage),
+            implausible_usage: self.implausible_usage,
             transport_diagnostics: None,
         };
         let attempts = self.failed.iter().cloned().chain([answered]).collect();

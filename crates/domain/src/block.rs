@@ -3,8 +3,13 @@
 //! Opaque provider data names the provider and model that made it and is sent back only to them.
 
 use crate::id::CallId;
+use crate::text;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+/// Bytes of sealed reasoning for one token of it: four bytes of text, which the encryption spells in base64. The readable
+/// part is a summary of the same reasoning, so only the longer of both counts.
+const SEALED_BYTES_PER_TOKEN: usize = 5;
 
 /// Data that only the provider and model that made it can read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +53,23 @@ pub enum Block {
 /// Separator between two joined text blocks.
 const BETWEEN: &str = "\n\n";
 
+impl Block {
+    /// Estimates the tokens of this block. Sealed reasoning counts, although only the model that wrote it gets it back.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> usize {
+        match self {
+            Self::Text { text } => text::estimate_tokens(text),
+            Self::Reasoning { text, opaque } => {
+                let sealed = opaque.as_ref().map_or(0, |opaque| opaque.data.len());
+                text::estimate_tokens(text).max(sealed / SEALED_BYTES_PER_TOKEN)
+            }
+            Self::ToolCall(call) => {
+                text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
+            }
+        }
+    }
+}
+
 /// Joins the text blocks of a round.
 #[must_use]
 pub fn text_of(blocks: &[Block]) -> String {
@@ -86,7 +108,7 @@ pub fn text_beginning(blocks: &[Block], bytes: usize) -> String {
         } else {
             text
         };
-        beginning.push_str(crate::text::prefix(text, room));
+        beginning.push_str(text::prefix(text, room));
         if beginning.len() > bytes {
             break;
         }

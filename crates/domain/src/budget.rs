@@ -45,6 +45,19 @@ impl BudgetScope {
         }
     }
 
+    /// Reads a scope from its stored name and key; `None` if they name none.
+    #[must_use]
+    pub fn from_stored(kind: &str, key: &str) -> Option<Self> {
+        let agent = || AgentId::parse_stored(key).ok();
+        match kind {
+            "agent" => agent().map(Self::Agent),
+            "tree" => agent().map(Self::Tree),
+            "item" if !key.is_empty() => Some(Self::Item(WorkItemId::from_stored(key))),
+            "host" if key.is_empty() => Some(Self::Host),
+            _ => None,
+        }
+    }
+
     /// Returns true if the calls of this agent, root and item count.
     #[must_use]
     pub fn covers(&self, agent: &AgentId, root: &AgentId, item: Option<&WorkItemId>) -> bool {
@@ -78,6 +91,14 @@ impl BudgetPeriod {
             Self::Total => "total",
             Self::Day => "day",
         }
+    }
+
+    /// Reads a period from its stored name.
+    #[must_use]
+    pub fn from_stored(name: &str) -> Option<Self> {
+        [Self::Total, Self::Day]
+            .into_iter()
+            .find(|period| period.as_str() == name)
     }
 }
 
@@ -167,6 +188,66 @@ pub struct BudgetMeter {
 pub struct BudgetStanding {
     pub budget: Budget,
     pub meter: BudgetMeter,
+}
+
+/// What the store says about the use of a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BudgetReading {
+    /// There is no such budget.
+    Absent,
+    Metered(BudgetMeter),
+    /// The row of the budget cannot be read; this names it and its fault.
+    Unreadable(String),
+}
+
+/// A stored budget that cannot be read. No call that it may cover is made until an operator sets or clears it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableBudget {
+    /// Names the row and its fault.
+    pub row: String,
+    /// Budgets that the row may stand for; the one of the host if nothing of its name can be read. Never empty.
+    pub keys: Vec<BudgetKey>,
+    /// Budget under whose name the row is stored. Only a change of that one reaches the row. Absent if the name cannot be
+    /// read; then a change of any of `keys` does.
+    pub stored_as: Option<BudgetKey>,
+}
+
+impl UnreadableBudget {
+    /// Returns the budget that the row may stand for and that covers these calls.
+    #[must_use]
+    pub fn covering(
+        &self,
+        agent: &AgentId,
+        root: &AgentId,
+        item: Option<&WorkItemId>,
+    ) -> Option<&BudgetKey> {
+        self.keys
+            .iter()
+            .find(|key| key.scope.covers(agent, root, item))
+    }
+
+    /// Returns the commands after which the row no longer stands in the way of the budget `key`.
+    #[must_use]
+    pub fn mend(&self, key: &BudgetKey) -> String {
+        let options = key.options();
+        match &self.stored_as {
+            // The row names another budget than its record, so it has to go first.
+            Some(stored_as) if stored_as != key => format!(
+                "holon budget clear {}, then holon budget set {options} --tokens N if there is to be a limit",
+                stored_as.options()
+            ),
+            Some(_) | None => {
+                format!("holon budget set {options} --tokens N or holon budget clear {options}")
+            }
+        }
+    }
+}
+
+/// The budgets of a host as they are stored.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct StoredBudgets {
+    pub standings: Vec<BudgetStanding>,
+    pub unreadable: Vec<UnreadableBudget>,
 }
 
 /// What an open model call may use at most.

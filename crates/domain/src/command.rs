@@ -176,9 +176,19 @@ pub struct RunningCommand {
     pub workdir: String,
     /// Time at which its program began.
     pub started_at: Timestamp,
+    pub found: FoundRunning,
     pub stdout: CapturedStream,
     /// Empty on a terminal, where the two streams are one.
     pub stderr: CapturedStream,
+}
+
+/// Circumstances in which a command was found to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FoundRunning {
+    /// Its call has waited for as long as it may.
+    AfterWait,
+    /// A host that was started again found it.
+    AfterRestart,
 }
 
 /// Part of one output stream of a task: one piece, or two with a gap between. Invalid characters are replaced.
@@ -209,4 +219,6 @@ pub struct TaskStreams {
     pub output: StreamPart,
     /// Standard error. Absent on a terminal, or if it was not asked for.
     pub stderr: Option<StreamPart>,
+    /// File of both in the order in which they arrived. Absent unless both were used.
+    pub combined: Option<String>,
 }

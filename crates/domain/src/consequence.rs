@@ -38,6 +38,11 @@ pub enum Consequence {
         /// Worktree of the agent. Absent if it gets none.
         selected: Option<Box<SelectedWorkspace>>,
     },
+    /// The files that a call attaches were looked at. If there is no fault, the call is carried out in the same commit.
+    FilesSeen {
+        /// Why one of them can never be sent, worded for the model.
+        fault: Option<String>,
+    },
 }
 
 impl Consequence {
@@ -48,7 +53,7 @@ impl Consequence {
             | Self::SkillUsed { result, .. }
             | Self::Task { result, .. }
             | Self::Workspace { result, .. } => Some(result),
-            Self::PlanWritten(_) | Self::ChildPrepared { .. } => None,
+            Self::PlanWritten(_) | Self::ChildPrepared { .. } | Self::FilesSeen { .. } => None,
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::trigger::{TriggerRecord, WakeHint};
 use crate::turn::LogSeq;
 use crate::usage::UsageCharge;
 use crate::wait::WaitRecord;
-use crate::work_item::WorkItemRecord;
+use crate::work_item::{DeliverySummaryRow, WorkItemRecord};
 use crate::workspace::{AttachedWorkspace, Occupancy};
 
 /// Position of a brief among its agent's briefs. Dense, the first is 1.
@@ -103,6 +103,8 @@ pub enum Fact {
     TaskWritten(Box<TaskRecord>),
     /// A work item was created or changed. The store derives the index columns from the record.
     WorkItemWritten(Box<WorkItemRecord>),
+    /// A work item was completed with a report. An item has one delivery summary, which is not changed by decisions.
+    DeliverySummaryWritten(Box<DeliverySummaryRow>),
     /// A wait began, was triggered or ended.
     WaitWritten(Box<WaitRecord>),
     /// A timer was created, fired or was cancelled.

@@ -76,6 +76,29 @@ pub struct ChildTask {
     /// Worktree that was made for the child. Absent if it works in the workspace of its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<WorktreeSession>,
+    /// Work item of the child: the one with its focus, or that it picked last. Written with the end of the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_work_item_id: Option<WorkItemId>,
+    /// Files that patches of the child changed, the newest first. Written with the end of the task, before the worktree was
+    /// looked at. Empty in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<String>,
+    /// What the child's own row says about its worktree. Never stored here, because the row of an ended task does not
+    /// change; a reader adds it by [`TaskRecord::note_child`].
+    #[serde(skip)]
+    pub worktree_state: Option<WorktreeState>,
+}
+
+/// The worktree of a child as the child's own row shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeState {
+    pub cleanup_status: CleanupStatus,
+    /// Reasons for which it was kept.
+    pub kept_reasons: Vec<String>,
+    pub changed_files: Vec<String>,
+    /// Number of changed files, those that are not named included. Absent until the worktree was looked at, and if it was
+    /// not kept.
+    pub changed_files_total: Option<u64>,
 }
 
 /// Everything a new agent is made from. It travels with the send that makes it.
@@ -161,7 +184,8 @@ pub enum ChildPhase {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChildObservability {
     pub phase: ChildPhase,
-    /// Task of the child that it depends on, as `managed_task_` and its status.
+    /// Task of the child that it depends on, as `managed_task_` and its status; what its suspended turn waits for; or
+    /// `put_aside` with the fault of its stored rows, after which it does nothing until an operator starts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_reason: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -184,7 +208,9 @@ pub struct ChildObservability {
 pub enum CleanupStatus {
     /// The child may still work in it.
     InUse,
-    /// The child has ended, and the worktree is kept for a review, or a clean-up is about to look at it.
+    /// The child has ended, and a clean-up is about to look at the worktree.
+    Pending,
+    /// The child has ended, and the worktree is kept for a review.
     Retained,
     /// The child has ended without leaving work in it, and it is gone.
     Removed,
@@ -200,6 +226,13 @@ pub enum WorktreeEnd {
     Kept {
         /// What speaks against a removal, in words.
         reasons: Vec<String>,
+        /// The first files that differ from the commit at which the worktree began, relative to it. Empty in rows of
+        /// earlier builds, and if git could not list them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed_files: Vec<String>,
+        /// Number of all such files.
+        #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+        changed_files_total: u64,
     },
 }
 
@@ -222,12 +255,22 @@ pub struct ChildSupervision {
     pub cleanup_owner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cleanup_status: Option<CleanupStatus>,
+    /// Reasons for which the worktree of an ended child is kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept_reasons: Vec<String>,
+    /// The first files of a kept worktree that differ from the commit at which it began. While `cleanup_status` is
+    /// `pending` these are the files that patches of the child changed, as far as its memory names them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<String>,
+    /// Number of all such files. Absent until the worktree was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_files_total: Option<u64>,
     /// Always `parent_supervisor`: what the child asks for goes to its parent.
     pub followup_target: String,
 }
 
 /// State of a delegation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DelegationState {
     Active,
@@ -239,14 +282,15 @@ pub enum DelegationState {
 }
 
 /// A delegation: work of a parent that a child does. A projection of the task row.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DelegationRecord {
     pub delegation_id: DelegationId,
     pub parent_agent_id: AgentId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_work_item_id: Option<WorkItemId>,
     pub child_agent_id: AgentId,
-    /// Work item of the child that has its focus. Absent if it has none, or the child was not read.
+    /// Work item of the child: the one with its focus, or that it picked last. Absent if it has none, or the child was
+    /// not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_work_item_id: Option<WorkItemId>,
     pub state: DelegationState,
@@ -272,10 +316,15 @@ pub struct ActiveChild {
     pub observability: ChildObservability,
 }
 
+/// Beginning of the `blocked_reason` of a child whose stored rows cannot be read.
+pub const PUT_ASIDE: &str = "put_aside";
+
 /// Rows of a child that its parent is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildFacts {
     pub agent: crate::agent::AgentRecord,
+    /// Why the child was put aside. Until an operator starts it, it does nothing.
+    pub aside: Option<String>,
     /// Number of queued messages.
     pub pending: u64,
     /// Status of its oldest task that has not ended.
@@ -294,20 +343,40 @@ impl TaskRecord {
     pub fn child(&self) -> Option<&ChildTask> {
         match &self.recovery {
             Some(TaskRecoverySpec::ChildAgentTask { child, .. }) => child.as_deref(),
-            Some(TaskRecoverySpec::CommandTask { .. }) | None => None,
+            Some(
+                TaskRecoverySpec::CommandTask { .. }
+                | TaskRecoverySpec::SubagentTask { .. }
+                | TaskRecoverySpec::WorktreeSubagentTask { .. },
+            )
+            | None => None,
         }
+    }
+
+    /// Notes what the child's own rows say about its work item and its worktree, for the views of the task.
+    pub fn note_child(&mut self, facts: &ChildFacts) {
+        let Some(TaskRecoverySpec::ChildAgentTask {
+            child: Some(child), ..
+        }) = &mut self.recovery
+        else {
+            return;
+        };
+        if let Some(item) = facts.work_item_id() {
+            child.child_work_item_id = Some(item.clone());
+        }
+        child.worktree_state = child.worktree.as_ref().map(|_| facts.worktree_state());
     }
 
     /// Returns the supervision of the task's child; `None` for a command.
     #[must_use]
     pub fn child_supervision(&self) -> Option<ChildSupervision> {
         let child = self.child()?;
+        let seen = child.worktree_state.as_ref();
         Some(ChildSupervision {
             parent_agent_id: self.agent_id.clone(),
             child_agent_id: child.child_agent_id.clone(),
             supervision_task_id: self.id.clone(),
             parent_work_item_id: self.work_item_id.clone(),
-            child_work_item_id: None,
+            child_work_item_id: child.child_work_item_id.clone(),
             delegation_id: child.delegation_id.clone(),
             workspace_mode: match child.worktree {
                 Some(_) => WorkspaceMode::Worktree,
@@ -315,7 +384,15 @@ impl TaskRecord {
             },
             worktree: child.worktree.clone(),
             cleanup_owner: "supervision_task".to_owned(),
-            cleanup_status: None,
+            cleanup_status: seen.map(|seen| seen.cleanup_status),
+            kept_reasons: seen.map_or_else(Vec::new, |seen| seen.kept_reasons.clone()),
+            changed_files: seen.map_or_else(Vec::new, |seen| match seen.cleanup_status {
+                CleanupStatus::Pending => child.changed_files.clone(),
+                CleanupStatus::InUse | CleanupStatus::Retained | CleanupStatus::Removed => {
+                    seen.changed_files.clone()
+                }
+            }),
+            changed_files_total: seen.and_then(|seen| seen.changed_files_total),
             followup_target: "parent_supervisor".to_owned(),
         })
     }
@@ -329,7 +406,7 @@ impl TaskRecord {
             parent_agent_id: self.agent_id.clone(),
             parent_work_item_id: self.work_item_id.clone(),
             child_agent_id: child.child_agent_id.clone(),
-            child_work_item_id: None,
+            child_work_item_id: child.child_work_item_id.clone(),
             state: match self.status {
                 TaskStatus::Queued | TaskStatus::Running | TaskStatus::Cancelling => {
                     DelegationState::Active
@@ -347,13 +424,40 @@ impl TaskRecord {
 }
 
 impl ChildFacts {
+    /// Returns the work item with the focus of the child, or that it picked last.
+    #[must_use]
+    pub fn work_item_id(&self) -> Option<&WorkItemId> {
+        self.agent.work.last_focused()
+    }
+
     /// Returns the state of a worktree that was made for this child.
     #[must_use]
-    pub const fn cleanup_status(&self) -> CleanupStatus {
-        match (&self.agent.archived_at, &self.agent.worktree_end) {
-            (None, _) => CleanupStatus::InUse,
-            (Some(_), Some(WorktreeEnd::Removed)) => CleanupStatus::Removed,
-            (Some(_), Some(WorktreeEnd::Kept { .. }) | None) => CleanupStatus::Retained,
+    fn worktree_state(&self) -> WorktreeState {
+        let (cleanup_status, kept) = match (&self.agent.archived_at, &self.agent.worktree_end) {
+            (None, _) => (CleanupStatus::InUse, None),
+            (Some(_), Some(WorktreeEnd::Removed)) => (CleanupStatus::Removed, None),
+            (Some(_), None) => (CleanupStatus::Pending, None),
+            (
+                Some(_),
+                Some(WorktreeEnd::Kept {
+                    reasons,
+                    changed_files,
+                    changed_files_total,
+                }),
+            ) => (
+                CleanupStatus::Retained,
+                Some((reasons, changed_files, *changed_files_total)),
+            ),
+        };
+        let (kept_reasons, changed_files, changed_files_total) = match kept {
+            Some((reasons, files, total)) => (reasons.clone(), files.clone(), Some(total)),
+            None => (Vec::new(), Vec::new(), None),
+        };
+        WorktreeState {
+            cleanup_status,
+            kept_reasons,
+            changed_files,
+            changed_files_total,
         }
     }
 }

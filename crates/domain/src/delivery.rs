@@ -7,6 +7,7 @@ mod outbox;
 
 pub use outbox::{LaneState, NotificationWindow, Outbox, OutboxLane};
 
+use crate::brief::BriefAttachment;
 use crate::decision::BriefSeq;
 use crate::id::{AgentId, BindingId, DeliveryId, NotificationId, TargetId, WorkItemId};
 use crate::text;
@@ -242,6 +243,9 @@ pub struct DeliveryRecord {
     /// Message that the turn answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
+    /// Files that the delivery names; each is downloaded from the host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<BriefAttachment>,
 }
 
 /// End of a delivery.

@@ -3,7 +3,8 @@
 //! Each variant says how often it may be performed and what happens after a crash.
 
 use crate::delivery::{DeliveryRoute, DeliverySeq};
-use crate::id::{AgentId, CallId, TaskId};
+use crate::id::{AgentId, CallId, RunId, TaskId};
+use crate::queue::MessageSeq;
 use crate::send::AgentSend;
 use crate::time::Timestamp;
 use crate::turn::LogSeq;
@@ -16,7 +17,8 @@ pub type EffectId = u64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "effect", rename_all = "snake_case")]
 pub enum Effect {
-    /// Check whether the agent's home exists or can be created. Performed at least once; after a crash it is repeated.
+    /// Check whether the agent's home exists or can be created, and make what a lasting agent starts with. Performed at
+    /// least once; after a crash it is repeated.
     PrepareHome,
     /// Ask the model for the turn's next round. The provider may be paid more than once, but an answer takes effect at
     /// most once: nothing of it counts before its commit. After a crash the model is asked again.
@@ -59,6 +61,18 @@ pub enum Effect {
         /// Call that applies the patch. The journal has its id.
         call_id: CallId,
     },
+    /// Stop the commands of a batch whose turn was aborted, and find out which of them had begun. Performed at least once;
+    /// stopping an ended command does nothing, and one that had not begun never begins.
+    StopBatch {
+        /// Call that runs the batch.
+        call_id: CallId,
+        /// Number of its items.
+        items: u32,
+        turn_index: u64,
+        run_id: RunId,
+        /// Queue position of the message that the turn answered.
+        message_seq: MessageSeq,
+    },
     /// Remove the worktree of a child that has ended, unless it holds work. Performed at least once; a worktree that is
     /// gone needs nothing, and one that is kept is only looked at again.
     CleanWorktree { worktree_path: String },
@@ -90,6 +104,7 @@ impl Effect {
             Self::WatchTask { .. } => "watch_task",
             Self::StopTask { .. } => "stop_task",
             Self::FinishPatch { .. } => "finish_patch",
+            Self::StopBatch { .. } => "stop_batch",
             Self::CleanWorktree { .. } => "clean_worktree",
             Self::SubmitDelivery { .. } => "submit_delivery",
             Self::RemoveHome => "remove_home",

@@ -51,9 +51,10 @@ pub use skill::{SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled};
 pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
-    AssistantRoundRecorded, MaxOutputTokensRecovery, ProcessExecutionRequested, RuntimeError,
-    SuspensionEnd, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnLocalCompactionApplied,
-    TurnResumed, TurnStarted, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
+    AssistantRoundRecorded, BatchItemEnd, CommandBatchStopped, MaxOutputTokensRecovery,
+    ProcessExecutionRequested, RuntimeError, SuspensionEnd, ToolExecuted, ToolExecutionFailed,
+    TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed, TurnStarted, TurnSuspended,
+    TurnSuspensionEnded, TurnTerminal,
 };
 
 pub use trigger::{
@@ -233,6 +234,9 @@ events! {
     /// ran. The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running
     /// already; the result of the call says so.
     ProcessExecutionRequested = "process_execution_requested", v 1;
+    /// The commands of a batch whose run was aborted have ended: says which of them had run. The result of the call was
+    /// recorded with the abort, before that was known.
+    CommandBatchStopped = "command_batch_stopped", v 1;
     /// A tool call ended with a result.
     ToolExecuted = "tool_executed", v 1;
     /// A tool call ended with an error. The model reads the error and may go on.

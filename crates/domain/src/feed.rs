@@ -145,6 +145,8 @@ pub struct HostPage {
     pub entries: Vec<HostEntry>,
     /// Oldest cursor after which nothing was removed by retention.
     pub oldest_seq: u64,
+    /// Cursor after which every removal of an agent is kept; absent if that is `oldest_seq`.
+    pub removals_oldest_seq: Option<u64>,
     /// Position of the newest row.
     pub newest_seq: u64,
     /// Cursor from which the next page in the same order continues. A page can be empty although there are more entries,

@@ -12,9 +12,10 @@ pub use instruction::{
     InstructionScope, InstructionSource, Instructions, LoadedAgentsMd,
 };
 pub use skill::{
-    ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, FetchedFrom, InstallMode,
-    InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillInstallation, SkillLoadReason,
-    SkillNote, SkillRoot, SkillScope, SkillSource, SkillSourceKind, SkillUse,
+    ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, CallingTurn, FetchedFrom,
+    InstallMode, InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillInstallation,
+    SkillLoadReason, SkillNote, SkillRoot, SkillScope, SkillSource, SkillSourceKind, SkillUse,
+    TaskSkills,
 };
 
 use crate::agent::{AgentKind, AgentSettings};

@@ -96,6 +96,8 @@ ids! {
     SecretId = "sec_";
     /// Id of an episode: an archived part of an agent's history.
     EpisodeId = "ep_";
+    /// Id of the delivery summary of a completed work item.
+    DeliverySummaryId = "dsum_";
     /// Id of a delegation: work of an agent that a child of it does.
     DelegationId = "dlg_";
     /// Id of a workspace known to the host.
@@ -135,6 +137,18 @@ impl WorkItemId {
         Self(format!(
             "work_{}",
             random.strip_prefix("call_").unwrap_or(random)
+        ))
+    }
+}
+
+impl DeliverySummaryId {
+    /// Derives the id of the delivery summary of a work item. An item is completed once, so it has at most one.
+    #[must_use]
+    pub fn of_item(item: &WorkItemId) -> Self {
+        let random = item.as_str();
+        Self(format!(
+            "dsum_{}",
+            random.strip_prefix("work_").unwrap_or(random)
         ))
     }
 }

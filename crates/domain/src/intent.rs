@@ -40,6 +40,9 @@ pub enum Intent {
     /// Tell the operator something, or the supervising parent of a private child. Creates no wait.
     NotifyOperator {
         message: String,
+        /// Paths of files in the agent's home.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<String>,
     },
     AgentGet,
     /// List the agent's tasks that have not ended.
@@ -106,6 +109,14 @@ impl Intent {
             Self::Host(action) => Some(action.clone()),
             Self::TaskOutput(query) => Some(HostAction::TaskOutput(query.clone())),
             Self::CreateWorkItem(_) => Some(HostAction::WritePlan),
+            Self::NotifyOperator { attachments, .. }
+            | Self::Work(WorkIntent::Complete { attachments, .. })
+                if !attachments.is_empty() =>
+            {
+                Some(HostAction::LookAtFiles {
+                    paths: attachments.clone(),
+                })
+            }
             Self::WorkQuery(query) => Some(HostAction::WorkQuery(query.clone())),
             Self::Memory(query) => Some(HostAction::Memory(query.clone())),
             Self::SpawnAgent(spawn) if spawn.needs_host() => {
@@ -172,6 +183,11 @@ pub enum HostAction {
     /// Make the worktree or the home of an agent that the call makes afterwards. Its names are derived from the id of the
     /// call.
     PrepareChild(SpawnAgent),
+    /// Look at files of the home, because a call attaches them.
+    LookAtFiles {
+        /// Relative to the home.
+        paths: Vec<String>,
+    },
 }
 
 /// Treatment of a running call after a restart of the host.
@@ -200,7 +216,8 @@ impl HostAction {
             | Self::WebFetch(_)
             | Self::WebSearch(_)
             | Self::ViewImage { .. }
-            | Self::PrepareChild(_) => RestartPolicy::Repeat,
+            | Self::PrepareChild(_)
+            | Self::LookAtFiles { .. } => RestartPolicy::Repeat,
             Self::ApplyPatch(_) => RestartPolicy::ProveOutcome,
         }
     }

@@ -43,10 +43,12 @@ pub mod previous_exit;
 pub mod prompt_plan;
 pub mod prompt_view;
 pub mod provider;
+pub mod proxy;
 pub mod queue;
 pub mod refusal;
 pub mod remote;
 pub mod request_key;
+pub mod reserved;
 pub mod run;
 pub mod send;
 mod skip;
@@ -60,6 +62,7 @@ pub mod timer;
 pub mod token_ratio;
 pub mod tool;
 pub mod tool_set;
+pub mod tool_times;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
@@ -72,8 +75,8 @@ pub mod work_item;
 pub mod workspace;
 
 pub use id::{
-    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, Entropy, EpisodeId, MessageId,
-    NotificationId, RunId, SecretId, TargetId, TaskId, TimerId, TriggerId, WaitId, WorkItemId,
-    WorkspaceId,
+    AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, DeliverySummaryId, Entropy,
+    EpisodeId, MessageId, NotificationId, RunId, SecretId, TargetId, TaskId, TimerId, TriggerId,
+    WaitId, WorkItemId, WorkspaceId,
 };
 pub use time::Timestamp;

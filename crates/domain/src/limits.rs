@@ -67,14 +67,24 @@ pub const FOLLOWUPS_PER_TURN: u32 = 16;
 pub const UNPACED_TURNS: u32 = 8;
 /// First pause of a paced turn, in milliseconds. The pause doubles with each further one.
 pub const PACE_BASE_MS: u64 = 1_000;
+/// Unreadable rows that a host remembers to report; it passes over more, and counts them no further.
+pub const PASSED_OVER_KEPT: usize = 1_000;
+/// Unreadable rows that the report of storage names.
+pub const PASSED_OVER_SHOWN: usize = 8;
 /// Longest pause of a paced turn, in milliseconds: thirty turns an hour.
 pub const PACE_MAX_MS: u64 = 120_000;
 /// Milliseconds that the wall clock may fall behind the monotonic clock between two checks before the runtime treats it
 /// as a step back. Gradual clock corrections stay far below it.
 pub const CLOCK_STEP_MS: u64 = 250;
-/// Due entries that fire within one second. After a step forward of the clock, or a long downtime, more are overdue;
-/// they fire second by second, so that they do not all call their providers at once.
-pub const DUE_PER_SECOND: usize = 256;
+/// Milliseconds after its planned time from which a due entry counts as overdue. Entries on time are never held back.
+pub const OVERDUE_MS: u64 = 1_000;
+/// Overdue entries that fire in one second. After a step forward of the clock, or a long downtime, more are overdue;
+/// they fire one after the other, so that they do not all call their providers at once.
+pub const OVERDUE_PER_SECOND: u64 = 2_000;
+/// Overdue entries that fire at once before they are spread over time.
+pub const OVERDUE_AT_ONCE: u32 = 256;
+/// Due entries that are handed over together. What comes due meanwhile waits until these are committed.
+pub const DUE_PASS: usize = 64;
 /// Answers in a row cut off by the output limit that a turn recovers from. The next one ends the turn with a failure.
 pub const OUTPUT_LIMIT_RECOVERIES: u32 = 2;
 /// Rounds in a row that repeat the same invalid calls before the turn ends with a failure. A model corrects a call after
@@ -87,19 +97,28 @@ pub const CALLS_PER_ROUND: usize = 64;
 pub const ROUNDS_PER_TURN: u32 = 500;
 /// Most internal decisions one input may cause in its commit; more are left to the next commit.
 pub const STEPS_PER_COMMIT: u32 = 64;
-/// Most agents above a new one, unless the host's settings allow more. At the limit `SpawnAgent` gets a tool error. A
-/// child that makes children is rarely wanted and multiplies every mistake.
+/// Most supervising agents above a new child, unless the host's settings allow more. At the limit `SpawnAgent` gets a tool
+/// error. A child that makes children is rarely wanted and multiplies every mistake. A public agent owns itself and begins
+/// at 0.
 pub const SPAWN_DEPTH: u32 = 1;
 /// Greatest depth that the settings may allow.
 pub const SPAWN_DEPTH_MAX: u32 = 3;
 /// Most reasons that a child's row and its event give for a worktree that is kept; more are left out. `holon worktree
 /// list` shows all.
 pub const KEPT_REASONS: usize = 8;
+/// Most changed files of a kept worktree that a child's row and its event name; the number of all is beside them.
+pub const KEPT_FILES: usize = 64;
 /// Most supervised children of one tree that have not ended, and so also of one agent. At the limit `SpawnAgent` gets a
 /// tool error; a child that ends makes room. Each of them may ask a model at the same time.
 pub const LIVE_CHILDREN: u32 = 8;
-/// Most agents that one tree may make within an hour. At the limit `SpawnAgent` gets a tool error. It bounds a model that
-/// makes agents in every round.
+/// Most bytes of an agent's settings, with its workspaces and bindings. A change that makes them larger is refused. They
+/// are read and written as a whole.
+pub const AGENT_SETTINGS_BYTES: usize = 256 << 10;
+/// Most bytes of a model reference, `provider/model`, that is named anew; a longer one is refused. Settings, turns and usage
+/// rows carry it. It leaves room for the path of a script or a model file.
+pub const MODEL_REF_BYTES: usize = 1 << 10;
+/// Most agents that one tree may make within an hour, removed ones included. At the limit `SpawnAgent` gets a tool error.
+/// It bounds a model that makes agents in every round.
 pub const SPAWNS_PER_HOUR: usize = 32;
 /// Ended children of an agent whose history is kept. A further spawn removes the oldest beyond them.
 pub const ENDED_CHILDREN_KEPT: usize = 64;
@@ -157,6 +176,10 @@ pub const SLEEP_MAX_MS: u64 = 24 * 60 * 60 * 1_000;
 pub const CONTINUATION_EVIDENCE: usize = 4;
 /// Bytes of a text preview in an event; the rest is cut.
 pub const EVENT_PREVIEW_BYTES: usize = 240;
+/// Bytes of a brief's text in `brief_created`; the rest is cut, and `GET /agents/{id}/briefs` has all of it.
+pub const EVENT_BRIEF_BYTES: usize = 16 << 10;
+/// Bytes of the texts of briefs on one page of events; the other events have their previews.
+pub const EVENT_PAGE_BRIEF_BYTES: usize = 256 << 10;
 /// Bytes of a failure summary; the rest is cut.
 pub const FAILURE_SUMMARY_BYTES: usize = 600;
 /// Most causes kept in the source chain of a failure.
@@ -167,9 +190,16 @@ pub const BATCH_INPUTS: usize = 256;
 pub const BATCH_BYTES: usize = 1 << 20;
 /// Milliseconds that the writer collects inputs for one commit while more keep arriving.
 pub const BATCH_MS: u64 = 5;
-/// Most inputs that wait for the writer. Beyond it callers are refused with 503 and a retry hint.
+/// Most requests of clients that wait for the writer. Beyond it callers are refused with 503 and a retry hint; outcomes
+/// and other inputs of the runtime always have room.
 pub const WRITER_QUEUE: usize = 8_192;
-/// Database connections for readers. Further reads wait for a free one.
+/// Removals of agents that the host's event stream keeps, with the names of their agents. Beyond that the oldest go, and
+/// pages say up to which cursor removals are not kept.
+pub const REMOVALS_KEPT: usize = 10_000;
+/// Database connections for readers of one purpose: the performers of effects, the requests of clients, and the pages of
+/// event streams each have as many. Further reads wait for a free one.
 pub const READERS: usize = 4;
+/// Agents that one read of a list of all agents covers. The next ones are read after it, so that no read takes long.
+pub const AGENTS_READ_AT_ONCE: usize = 256;
 /// Longest read transaction in milliseconds. A reader that takes longer is interrupted.
 pub const READ_DEADLINE_MS: u64 = 5_000;

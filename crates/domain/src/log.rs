@@ -14,6 +14,7 @@ use crate::prompt_plan::{BlockCut, PartLength};
 use crate::queue::MessageSeq;
 use crate::tool::{ToolEnvelope, ToolError};
 use crate::turn::TerminalReason;
+use crate::wait::WaitNote;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -56,9 +57,12 @@ pub struct FrameRecord {
     /// Parts of `work`. Empty if there is no work, and in entries of earlier builds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub work_parts: Vec<PartLength>,
-    /// Current work item when the turn began. Absent if there was none, and in entries of earlier builds.
+    /// Work item that the message of the turn names. Earlier builds have the current item here. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
+    /// What the message of the turn did to waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<WaitNote>,
     /// Newest message of the operator before the turn, if the frame shows it apart from the history. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator_seq: Option<MessageSeq>,

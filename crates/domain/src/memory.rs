@@ -10,7 +10,8 @@ mod source_ref;
 mod working;
 
 pub use episode::{
-    EpisodeBoundary, EpisodeBuilder, EpisodeContent, EpisodePage, EpisodeRecord, EpisodeSeq,
+    EpisodeBoundary, EpisodeBuilder, EpisodeBuilderView, EpisodeContent, EpisodePage,
+    EpisodeRecord, EpisodeSeq, LEFT_TO_DO, WAITING_ON,
 };
 pub use profile::WorkspaceProfile;
 pub use source_ref::{CuratedFile, SourceRef, SourceRefError};
@@ -192,6 +193,7 @@ pub struct MemorySearch {
 /// A document to read exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryGet {
+    #[serde(serialize_with = "SourceRef::serialize_key")]
     pub source_ref: SourceRef,
     /// Most characters of the content, at most `limits::MEMORY_CONTENT_CHARS_MAX`.
     pub max_chars: u32,

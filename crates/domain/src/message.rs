@@ -14,6 +14,7 @@ use crate::closure::WaitingReason;
 use crate::continuation::TriggerKind;
 use crate::id::{AgentId, MessageId, TaskId, TimerId, WorkItemId};
 use crate::time::Timestamp;
+use crate::wait::WaitNote;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -286,7 +287,7 @@ impl Body {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeliverySurface {
-    /// `holon prompt` without a daemon.
+    /// `holon prompt` and the console, over the control API.
     CliPrompt,
     /// `holon run`, a one-shot run.
     RunOnce,
@@ -402,6 +403,10 @@ pub struct MessageEnvelope {
     /// Wait that the message ends. Absent if nothing waited for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resumes: Option<ResumeReason>,
+    /// What the message did to waits when it was admitted, at most `limits::WAIT_NOTES`. Empty in messages of earlier
+    /// builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<WaitNote>,
     /// Task that the message belongs to. Only interfaces of the runtime bind one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,

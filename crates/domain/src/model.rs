@@ -13,6 +13,7 @@ pub use price::ModelPrice;
 use crate::attempt::TokenUsage;
 use crate::block::Block;
 use crate::image::ShownImage;
+use crate::limits::MODEL_REF_BYTES;
 use crate::provider::{ContextReduction, ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool_set::ToolSet;
@@ -31,25 +32,35 @@ pub struct ModelRef {
 
 /// Error for a text that is not a model reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json"
-)]
-pub struct ModelRefError {
-    text: String,
+pub enum ModelRefError {
+    #[error(
+        "{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json"
+    )]
+    Unsplit { text: String },
+    #[error("the model reference has {bytes} bytes and the limit is {MODEL_REF_BYTES}")]
+    TooLong { bytes: usize },
 }
 
 impl ModelRef {
     /// Splits `provider/model` at the first slash.
     ///
     /// # Errors
-    /// Fails if either side is empty.
+    /// Fails if either side is empty or the text is longer than `limits::MODEL_REF_BYTES`.
     pub fn parse(text: &str) -> Result<Self, ModelRefError> {
+        let bytes = text.trim().len();
+        if bytes > MODEL_REF_BYTES {
+            return Err(ModelRefError::TooLong { bytes });
+        }
+        Self::split(text)
+    }
+
+    fn split(text: &str) -> Result<Self, ModelRefError> {
         match text.trim().split_once('/') {
             Some((provider, model)) if !provider.is_empty() && !model.is_empty() => Ok(Self {
                 provider: provider.to_owned(),
                 model: model.to_owned(),
             }),
-            Some(_) | None => Err(ModelRefError {
+            Some(_) | None => Err(ModelRefError::Unsplit {
                 text: text.to_owned(),
             }),
         }
@@ -88,8 +99,9 @@ impl std::fmt::Display for ModelRef {
 
 impl TryFrom<String> for ModelRef {
     type Error = ModelRefError;
+    /// Reads a stored reference. One of an earlier build may be longer than a new one.
     fn try_from(text: String) -> Result<Self, Self::Error> {
-        Self::parse(&text)
+        Self::split(&text)
     }
 }
 
@@ -210,26 +222,12 @@ impl ModelRequest {
     }
 }
 
-/// Bytes of sealed reasoning for one token of it: four bytes of text, which the encryption spells in base64. The readable
-/// part is a summary of the same reasoning, so only the longer of both counts.
-const SEALED_BYTES_PER_TOKEN: usize = 5;
-
 impl ConversationItem {
     /// Estimates the tokens of this item. Sealed reasoning counts, although only the model that wrote it gets it back.
     #[must_use]
     pub fn estimated_tokens(&self) -> usize {
-        let block_tokens = |block: &Block| match block {
-            Block::Text { text } => text::estimate_tokens(text),
-            Block::Reasoning { text, opaque } => {
-                let sealed = opaque.as_ref().map_or(0, |opaque| opaque.data.len());
-                text::estimate_tokens(text).max(sealed / SEALED_BYTES_PER_TOKEN)
-            }
-            Block::ToolCall(call) => {
-                text::estimate_tokens(&call.name) + text::estimate_tokens(&call.input.to_string())
-            }
-        };
         match self {
-            Self::Assistant { blocks, .. } => blocks.iter().map(block_tokens).sum(),
+            Self::Assistant { blocks, .. } => blocks.iter().map(Block::estimated_tokens).sum(),
             Self::ToolResult { content, image, .. } => {
                 let image = image.as_ref().map_or(0, ShownImage::estimated_tokens);
                 text::estimate_tokens(content) + image
@@ -390,5 +388,16 @@ mod tests {
         for bad in ["", "scripted", "/x", "scripted/", "  "] {
             assert!(ModelRef::parse(bad).is_err(), "{bad:?} is no reference");
         }
+    }
+
+    #[test]
+    fn a_new_model_reference_is_bounded_and_a_stored_one_stays_readable() {
+        let long = |bytes: usize| format!("p/{}", "m".repeat(bytes - 2));
+        assert!(ModelRef::parse(&long(MODEL_REF_BYTES)).is_ok());
+        let bytes = MODEL_REF_BYTES + 1;
+        let refused = ModelRef::parse(&long(bytes));
+        assert_eq!(refused, Err(ModelRefError::TooLong { bytes }));
+        let stored = ModelRef::try_from(long(bytes)).expect("stored");
+        assert_eq!(stored.to_string().len(), bytes);
     }
 }

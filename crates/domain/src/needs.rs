@@ -4,7 +4,7 @@
 //! abandoned and repeated with them.
 
 use crate::attempt::AttemptRecord;
-use crate::budget::{BudgetKey, BudgetMeter};
+use crate::budget::{BudgetKey, BudgetReading};
 use crate::delegation::{ChildFacts, TreeStanding};
 use crate::effect::{Effect, EffectId};
 use crate::id::{AgentId, TaskId, TimerId, WorkItemId};
@@ -167,8 +167,8 @@ pub struct LoadedRows {
     /// Active timers, oldest first, at most [`crate::limits::STATUS_TIMERS`].
     pub active_timers: Part<Vec<TimerRecord>>,
     pub all_timers: Part<Vec<TimerRecord>>,
-    /// Meters that were asked for, without the reservation of the agent itself. `None` if there is no such budget.
-    pub meters: BTreeMap<BudgetKey, Option<BudgetMeter>>,
+    /// Meters that were asked for, without the reservation of the agent itself.
+    pub meters: BTreeMap<BudgetKey, BudgetReading>,
     pub tree: Part<TreeStanding>,
     /// Children that were asked for. `None` if there is no such child of this agent, or its row cannot be read.
     pub children: BTreeMap<AgentId, Option<Box<ChildFacts>>>,

@@ -4,6 +4,8 @@ use crate::attempt::{AttemptTimeline, ProviderCacheUsage, TokenUsage};
 use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
+use crate::time::Timestamp;
+use crate::turn::SuspensionReason;
 use crate::usage::SpendingView;
 use crate::work_item::WorkItemListEntry;
 use schemars::JsonSchema;
@@ -41,6 +43,17 @@ pub enum TextSource {
     Runtime,
 }
 
+/// Suspended turn that a run waits for: its own, or one before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunSuspension {
+    pub reason: SuspensionReason,
+    /// What happened. For a budget also which one it is, and what raises it.
+    pub error: String,
+    /// Time at which the turn goes on by itself. Absent if an operator has to act.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Timestamp>,
+}
+
 /// Result of a one-shot run, as `holon run --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunOnceResponse {
@@ -51,6 +64,9 @@ pub struct RunOnceResponse {
     /// Present if the agent waits for something. Absent with the status `waiting` if its work goes on by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
+    /// Present if the run waits for a suspended turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspension: Option<RunSuspension>,
     /// Answer for the caller; empty if there is none.
     pub final_text: String,
     /// Author of `final_text`. Absent in responses of earlier builds.
@@ -77,7 +93,8 @@ pub struct RunOnceResponse {
     /// Number of all open work items of the agent. Absent if it has none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub open_work_item_count: u32,
-    /// Messages that the agent received in total.
+    /// Messages that the agent received up to the newest one that the run took. Later ones do not change it, so a repeated
+    /// request gets the same number.
     pub message_count: u64,
     /// Paths that patches changed, relative to the execution root.
     pub changed_files: Vec<String>,

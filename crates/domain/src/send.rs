@@ -6,7 +6,7 @@
 
 use crate::authority::AuthorityClass;
 use crate::delegation::{ParentMessage, SpawnOrder};
-use crate::id::{AgentId, MessageId, TaskId};
+use crate::id::{AgentId, MessageId, TaskId, WorkItemId};
 use crate::message::Priority;
 use serde::{Deserialize, Serialize};
 
@@ -91,6 +91,12 @@ pub struct ChildEnd {
     pub completed: bool,
     /// The child's report, or the reason for its failure.
     pub summary: String,
+    /// Work item with the focus of the child, or that it picked last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Files that patches of the child changed, the newest first. Empty in sends of earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<String>,
 }
 
 /// Reply of a receiver to a send.

@@ -15,6 +15,23 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ops::AddAssign;
 
+/// The stored rows that a host passed over since it started, because they cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct PassedOverRows {
+    /// Number of different rows, up to a bound.
+    pub count: u64,
+    /// The first of them by name: table, key and fault.
+    pub first: Vec<String>,
+}
+
+impl PassedOverRows {
+    /// Returns true if every row that was read could be read.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
 /// History of an agent that counts as removed. A preview of several steps passes it on from one step to the next, so that
 /// each step sees what the step before it would have left. Empty for a removal, which finds the rows gone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,11 +1,13 @@
 //! Status of an agent as clients see it. Computed from its row, never stored.
 
 mod execution;
+mod resolved_policy;
 
 pub use execution::{
     Enforcement, ExecutionPolicy, ExecutionProfile, ExecutionSnapshot, ProcessExecution,
     ResourceAuthority,
 };
+pub use resolved_policy::ResolvedPolicy;
 
 use crate::agent::{AgentStatus, IdentityView, ItemCounts, LastFailure, Lifecycle, RestRecord};
 use crate::attempt::TokenUsage;
@@ -15,16 +17,16 @@ use crate::delegation::ActiveChild;
 use crate::guidance::{ActiveSkillView, LoadedAgentsMd, SkillCatalog};
 use crate::id::{MessageId, NotificationId, RunId, TaskId, WaitId, WorkItemId, WorkspaceId};
 use crate::memory::WorkingMemoryView;
-use crate::provider::{ModelPolicy, ReasoningEffort};
+use crate::provider::ReasoningEffort;
 use crate::task::TaskListEntry;
 use crate::time::Timestamp;
 use crate::timer::TimerView;
-use crate::trigger::{TriggerRecord, WakeHint};
+use crate::trigger::{TriggerView, WakeHint};
 use crate::turn::TerminalRecord;
 use crate::usage::SpendingView;
 use crate::wait::WaitRecord;
 use crate::work_item::WorkItemListEntry;
-use crate::workspace::{Occupancy, WorkspaceEntry, WorktreeSession};
+use crate::workspace::{Occupancy, WorkspaceEntryView, WorktreeSession};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -130,7 +132,7 @@ pub struct AgentModelState {
     pub fallback_active: bool,
     /// Limits of the effective model. Present only when one agent is shown alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resolved_policy: Option<ModelPolicy>,
+    pub resolved_policy: Option<ResolvedPolicy>,
 }
 
 /// Source of a model choice.
@@ -192,6 +194,10 @@ pub struct AgentStateView {
     /// Messages before the history that the next prompt shows. Working memory and episodes stand for them.
     #[serde(default)]
     pub compacted_message_count: u64,
+    /// Beginning of the working memory in a few lines: what the agent works on, how it stands and what it waits for. Absent
+    /// if it knows nothing about its work. Present only when one agent is shown alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_summary: Option<String>,
     /// What the agent knows about its work without its history. Present only when one agent is shown alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_memory: Option<WorkingMemoryView>,
@@ -207,7 +213,7 @@ pub struct AgentStateView {
     /// Tasks that have not ended.
     #[serde(default)]
     pub active_task_ids: Vec<TaskId>,
-    /// Durations of the tool calls among the newest events, by name. Present only when one agent is shown alone.
+    /// Durations of the tool calls over the agent's life, by name.
     #[serde(default)]
     pub tool_latency: Vec<ToolLatency>,
     #[serde(default)]
@@ -219,7 +225,7 @@ pub struct AgentStateView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_workspace_id: Option<WorkspaceId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_workspace_entry: Option<WorkspaceEntry>,
+    pub active_workspace_entry: Option<WorkspaceEntryView>,
     /// Worktree in which the agent works, if the runtime made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree_session: Option<WorktreeSession>,
@@ -258,7 +264,7 @@ pub struct AgentStateView {
     pub last_runtime_failure: Option<LastFailure>,
 }
 
-/// Durations of the recent calls of one tool.
+/// Durations of the calls of one tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolLatency {
     pub tool_name: String,
@@ -344,7 +350,7 @@ pub struct WorkSummary {
     pub timers: Vec<TimerView>,
     /// Active external triggers. A status shows them under their own name.
     #[serde(skip)]
-    pub external_triggers: Vec<TriggerRecord>,
+    pub external_triggers: Vec<TriggerView>,
     /// Items that were completed last, newest change first. Only a snapshot shows them.
     #[serde(skip)]
     pub completed_items: Vec<WorkItemListEntry>,
@@ -368,5 +374,5 @@ pub struct AgentListEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_reason: Option<WaitingReason>,
     pub model: AgentModelState,
-    pub active_workspace_entry: WorkspaceEntry,
+    pub active_workspace_entry: WorkspaceEntryView,
 }

@@ -16,13 +16,15 @@ use crate::command::{CapturedStream, CommandOutput};
 use crate::delegation::ChildTask;
 use crate::effect::EffectId;
 use crate::failure::FailureArtifact;
+use crate::guidance::TaskSkills;
 use crate::id::{AgentId, CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::{DuplicatePolicy, ExecCommand};
+use crate::queue::MessageSeq;
 use crate::text;
 use crate::time::Timestamp;
 use crate::workspace::WorkspaceEntry;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Kind of work that a task runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -100,6 +102,20 @@ pub enum TaskRecoverySpec {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         child: Option<Box<ChildTask>>,
     },
+    /// Older form of a child in the workspace of its parent; read, never written for a new task.
+    SubagentTask {
+        summary: String,
+        /// Instruction of the child.
+        prompt: String,
+        trust: TrustLevel,
+    },
+    /// Older form of a child in a worktree; read, never written for a new task.
+    WorktreeSubagentTask {
+        summary: String,
+        /// Instruction of the child.
+        prompt: String,
+        trust: TrustLevel,
+    },
 }
 
 impl TaskRecoverySpec {
@@ -107,7 +123,21 @@ impl TaskRecoverySpec {
     #[must_use]
     pub const fn trust(&self) -> TrustLevel {
         match self {
-            Self::CommandTask { trust, .. } | Self::ChildAgentTask { trust, .. } => *trust,
+            Self::CommandTask { trust, .. }
+            | Self::ChildAgentTask { trust, .. }
+            | Self::SubagentTask { trust, .. }
+            | Self::WorktreeSubagentTask { trust, .. } => *trust,
+        }
+    }
+
+    /// Returns the workspace of the child; `None` for a command.
+    #[must_use]
+    pub const fn workspace_mode(&self) -> Option<WorkspaceMode> {
+        match self {
+            Self::CommandTask { .. } => None,
+            Self::ChildAgentTask { workspace_mode, .. } => Some(*workspace_mode),
+            Self::SubagentTask { .. } => Some(WorkspaceMode::Inherit),
+            Self::WorktreeSubagentTask { .. } => Some(WorkspaceMode::Worktree),
         }
     }
 }
@@ -159,6 +189,12 @@ pub struct CommandTaskSpec {
     /// Workspace in which a queued command is started. Absent once it has started, and if its call started it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub starts_in: Option<Box<WorkspaceEntry>>,
+    /// Skills that the command refers to, found when it became a task. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skills: Option<Box<TaskSkills>>,
+    /// Older place of [`TaskRecord::terminal_reentry`]. Reading a row moves it there, so it is never written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continue_on_result: Option<bool>,
 }
 
 impl CommandTaskSpec {
@@ -181,6 +217,8 @@ impl CommandTaskSpec {
             started_at: None,
             started_by_operator: false,
             starts_in: None,
+            skills: None,
+            continue_on_result: None,
         }
     }
 
@@ -359,6 +397,7 @@ pub enum WorkspaceMode {
 
 /// One background command or child agent, as stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct TaskRecord {
     pub id: TaskId,
     pub agent_id: AgentId,
@@ -369,6 +408,9 @@ pub struct TaskRecord {
     /// Message whose turn created the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_message_id: Option<MessageId>,
+    /// Queue position of that message. Absent in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_message_seq: Option<MessageSeq>,
     /// Work item that the task belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
@@ -431,7 +473,86 @@ impl TaskRecord {
     pub fn command(&self) -> Option<&CommandTaskSpec> {
         match &self.recovery {
             Some(TaskRecoverySpec::CommandTask { spec, .. }) => Some(spec),
-            Some(TaskRecoverySpec::ChildAgentTask { .. }) | None => None,
+            Some(
+                TaskRecoverySpec::ChildAgentTask { .. }
+                | TaskRecoverySpec::SubagentTask { .. }
+                | TaskRecoverySpec::WorktreeSubagentTask { .. },
+            )
+            | None => None,
+        }
+    }
+}
+
+impl Serialize for TaskRecord {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskRecord {
+    /// Reads a row. In rows of older builds the specification of the command says whether its end opens a turn.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut task = Self::deserialize(deserializer)?;
+        if let Some(TaskRecoverySpec::CommandTask { spec, .. }) = &mut task.recovery {
+            task.terminal_reentry |= spec.continue_on_result.take().unwrap_or_default();
+        }
+        Ok(task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn row(kind: &str, status: &str, recovery: &Value) -> Value {
+        json!({
+            "id": "task_1", "agent_id": "main", "kind": kind, "status": status,
+            "created_at": "2026-11-14T21:46:40.123Z", "updated_at": "2026-11-14T21:46:40.123Z",
+            "wait_policy": "blocking", "recovery": recovery,
+        })
+    }
+
+    #[test]
+    fn a_retired_kind_of_child_is_read_with_its_workspace_and_written_back_unchanged() {
+        let table = [
+            ("subagent_task", WorkspaceMode::Inherit),
+            ("worktree_subagent_task", WorkspaceMode::Worktree),
+        ];
+        for (kind, mode) in table {
+            let recovery = json!({
+                "kind": kind, "summary": "look", "prompt": "Look into it.", "trust": "trusted_operator",
+            });
+            let task: TaskRecord =
+                serde_json::from_value(row(kind, "running", &recovery)).expect("is read");
+            let read = task.recovery.as_ref().expect("a recovery");
+            assert_eq!(read.workspace_mode(), Some(mode));
+            assert_eq!(read.trust(), TrustLevel::TrustedOperator);
+            assert_eq!((task.command(), task.child()), (None, None));
+            let again = serde_json::to_value(&task).expect("is written");
+            assert_eq!(again["recovery"], recovery);
+        }
+    }
+
+    #[test]
+    fn a_flag_inside_the_command_of_an_old_row_says_whether_its_end_opens_a_turn() {
+        for flag in [true, false] {
+            let recovery = json!({
+                "kind": "command_task", "summary": "make", "trust": "trusted_operator",
+                "spec": {
+                    "call_id": "call_1", "cmd": "make", "cmd_digest": "5f1d", "workdir": "/w",
+                    "continue_on_result": flag,
+                },
+            });
+            let task: TaskRecord =
+                serde_json::from_value(row("command_task", "running", &recovery)).expect("is read");
+            assert_eq!(task.terminal_reentry, flag);
+            let mut again = serde_json::to_value(&task).expect("is written");
+            assert_eq!(again["terminal_reentry"], flag);
+            // What is decided later holds: the old flag does not come back with the next read.
+            again["terminal_reentry"] = json!(false);
+            let task: TaskRecord = serde_json::from_value(again).expect("is read");
+            assert!(!task.terminal_reentry);
         }
     }
 }

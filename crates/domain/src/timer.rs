@@ -96,7 +96,23 @@ pub enum DueTime {
     /// After a length of time, independent of steps of the wall clock.
     Pause(Pause),
     /// At a wall-clock time.
-    Slot(Timestamp),
+    Slot(Slot),
+}
+
+/// A time on the wall clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    pub at: Timestamp,
+    /// Wall-clock time at which the slot was planned. Rows of earlier builds have `at` here.
+    pub set_at: Timestamp,
+}
+
+impl Slot {
+    /// Returns true if the slot was planned by a clock that was ahead of this time. Then an earlier one may come first.
+    #[must_use]
+    pub fn is_planned_ahead_of(self, now: Timestamp) -> bool {
+        self.set_at > now
+    }
 }
 
 impl DueTime {
@@ -105,7 +121,7 @@ impl DueTime {
     pub const fn at(self) -> Timestamp {
         match self {
             Self::Pause(pause) => pause.ends_at(),
-            Self::Slot(at) => at,
+            Self::Slot(slot) => slot.at,
         }
     }
 }
@@ -175,6 +191,44 @@ pub enum MissedSlotPolicy {
     All,
 }
 
+/// A tick of a timer whose turn begins long after the planned time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateTick {
+    pub planned_at: Timestamp,
+    pub cause: LateCause,
+    /// Slots of the timer that were passed over meanwhile.
+    pub passed_over: u64,
+}
+
+/// The reason for which a tick begins late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LateCause {
+    /// The host was down, or the agent was stopped, when the slot came.
+    Down,
+    /// The host was behind with its timers when the slot came.
+    Overdue,
+    /// Another turn of the agent ran.
+    Busy,
+    /// Turns that the agent causes itself are paced.
+    Paced,
+}
+
+/// Slots of a repeating timer that came one after the other, by their planned times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlotRun {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+impl SlotRun {
+    /// Returns true if the run covers this time.
+    #[must_use]
+    pub fn contains(self, at: Timestamp) -> bool {
+        self.from <= at && at <= self.to
+    }
+}
+
 /// A timer of an agent, as stored. The planned slot and the time of firing are separate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimerRecord {
@@ -191,9 +245,18 @@ pub struct TimerRecord {
     /// Authority of the turn or the caller that created the timer. Its ticks have no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,
-    /// True if the agent created the timer itself. Its ticks are then self-caused and paced.
+    /// True if the agent created the timer itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub made_by_agent: bool,
+    /// Slots that came, as runs without a gap, oldest first. After the clock was set back they do not come again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_slots: Vec<SlotRun>,
+    /// Slots that were passed over since the newest tick was sent.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub passed_over: u64,
+    /// True once it was recorded that slots are passed over because the newest tick waits.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub wait_recorded: bool,
     /// Newest queued tick of a repeating timer. Slots that come while it waits are missed, so that ticks do not pile
     /// up, unless the timer wants all of them. Absent once the tick has left the queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -242,9 +305,29 @@ pub struct TimerView {
     pub last_fired_at: Option<Timestamp>,
     pub fire_count: u64,
     pub missed_count: u64,
+    /// Ticks a day of an active repeating timer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ticks_a_day: Option<u64>,
+    /// Tokens a day that these ticks will use, from the agent's last ticks. Absent before its first tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens_a_day: Option<u64>,
 }
 
 impl TimerRecord {
+    /// Returns true if an operator made the timer, or a turn under an operator's authority did. Its ticks are then caused
+    /// by the operator; those of other timers are self-caused and paced.
+    #[must_use]
+    pub fn is_by_operator(&self) -> bool {
+        !self.made_by_agent || self.authority == AuthorityClass::OperatorInstruction
+    }
+
+    /// Returns the shortest time between two ticks, in milliseconds, where the runtime sets one.
+    #[must_use]
+    pub fn shortest_interval_ms(&self) -> Option<u64> {
+        self.is_by_operator()
+            .then_some(limits::OPERATOR_TICK_INTERVAL_MS)
+    }
+
     /// Returns the timer as clients see it.
     #[must_use]
     pub fn view(&self) -> TimerView {
@@ -277,6 +360,8 @@ impl TimerRecord {
             last_fired_at: self.last_fired_at,
             fire_count: self.fire_count,
             missed_count: self.missed_count,
+            ticks_a_day: None,
+            tokens_a_day: None,
         }
     }
 }
@@ -332,6 +417,9 @@ mod tests {
             summary: None,
             authority: AuthorityClass::OperatorInstruction,
             made_by_agent: false,
+            past_slots: Vec::new(),
+            passed_over: 0,
+            wait_recorded: false,
             queued_tick: None,
             next_fire_at: Some(at(2)),
             due: Some(7),

@@ -9,14 +9,17 @@ use serde::{Deserialize, Serialize};
 
 /// Requests with a smaller estimate teach nothing: the fixed overhead of a protocol is too large a part of them.
 const SMALLEST_REQUEST: u64 = 1_000;
-/// A reported count that differs from the estimate by more than this factor is not a count of the request.
+/// A reported count that exceeds the estimate by more than this factor is not a count of the request.
 const ABSURD: u64 = 8;
+/// Counts of fewer tokens for a thousand estimated ones are not believed: no vocabulary is so large. The server has left
+/// part of the request out of its count, such as the tools that the template of a model drops.
+const LEAST_BELIEVED: u16 = 750;
 /// Share that the newest round has in the average.
 const WEIGHT: i64 = 4;
 /// A smaller change, in thousandths, is not stored.
 const NOTEWORTHY: u16 = 5;
 
-/// Tokens that a provider counts for a thousand estimated ones, from half to twice as many.
+/// Tokens that a provider counts for a thousand estimated ones, from three quarters to twice as many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "i64", into = "i64")]
 pub struct TokenRatio(u16);
@@ -37,14 +40,17 @@ impl TokenRatio {
     #[must_use]
     pub fn of_round(estimated_tokens: u64, usage: TokenUsage) -> Option<Self> {
         let counted = usage.input_tokens;
-        let is_plausible = counted <= estimated_tokens.saturating_mul(ABSURD)
-            && estimated_tokens <= counted.saturating_mul(ABSURD);
-        if estimated_tokens <= SMALLEST_REQUEST || !is_plausible {
+        let is_absurd = counted > estimated_tokens.saturating_mul(ABSURD);
+        if estimated_tokens <= SMALLEST_REQUEST || is_absurd {
             return None;
         }
         let per_mille = counted.saturating_mul(1_000) / estimated_tokens;
-        let bounded = per_mille.clamp(Self::SMALLEST.into(), Self::LARGEST.into());
-        u16::try_from(bounded).ok().map(Self)
+        if per_mille < LEAST_BELIEVED.into() {
+            return None;
+        }
+        u16::try_from(per_mille.min(Self::LARGEST.into()))
+            .ok()
+            .map(Self)
     }
 
     /// Adds a round to the average, and returns it if it changed enough to be stored. The first round sets the average.
@@ -96,7 +102,12 @@ impl TryFrom<i64> for TokenRatio {
     fn try_from(per_mille: i64) -> Result<Self, Self::Error> {
         let ratio = u16::try_from(per_mille).ok();
         let ratio = ratio.filter(|ratio| (Self::SMALLEST..=Self::LARGEST).contains(ratio));
-        ratio.map(Self).ok_or(TokenRatioError(per_mille))
+        match ratio {
+            // Earlier builds believed them.
+            Some(ratio) if ratio < LEAST_BELIEVED => Ok(Self::ONE),
+            Some(ratio) => Ok(Self(ratio)),
+            None => Err(TokenRatioError(per_mille)),
+        }
     }
 }
 
@@ -120,10 +131,11 @@ mod tests {
         assert_eq!(of_round(10_000, 12_500), Some(1_250));
         assert_eq!(of_round(10_000, 9_000), Some(900));
         assert_eq!(of_round(10_000, 30_000), Some(2_000), "bounded");
-        assert_eq!(of_round(10_000, 2_000), Some(500), "bounded");
+        assert_eq!(of_round(10_000, 7_500), Some(750));
+        assert_eq!(of_round(10_000, 7_499), None, "part was not counted");
+        assert_eq!(of_round(10_000, 2_000), None, "part was not counted");
         assert_eq!(of_round(10_000, 0), None, "not reported");
         assert_eq!(of_round(10_000, 90_000), None, "absurd");
-        assert_eq!(of_round(10_000, 1_000), None, "absurd");
         assert_eq!(of_round(1_000, 1_200), None, "too small");
         assert_eq!(of_round(1_001, 1_200), Some(1_198));
     }
@@ -164,6 +176,9 @@ mod tests {
             assert!(TokenRatio::try_from(stored).is_err(), "{stored}");
         }
         assert_eq!(TokenRatio::try_from(1_250), Ok(TokenRatio(1_250)));
+        for unbelieved in [500, 749] {
+            assert_eq!(TokenRatio::try_from(unbelieved), Ok(TokenRatio::ONE));
+        }
     }
 
     proptest! {
@@ -176,7 +191,7 @@ mod tests {
                 let round = TokenRatio::of_round(estimated, TokenUsage::new(counted, 1));
                 known = round.and_then(|round| TokenRatio::learn(known, round)).or(known);
                 let ratio = known.unwrap_or_default();
-                prop_assert!((500..=2_000).contains(&ratio.per_mille()));
+                prop_assert!((750..=2_000).contains(&ratio.per_mille()));
             }
         }
 

@@ -187,7 +187,8 @@ pub enum ToolErrorKind {
     NotStarted,
     /// The run was aborted before or while the call ran.
     RunAborted,
-    /// `Sleep` was called beside other calls whose results the model has not read yet.
+    /// `Sleep` or `WaitFor` was not the last call of an answer, or a call before it has a result that the model reads
+    /// first.
     SleepNotAlone,
     /// A durable limit would be exceeded.
     LimitReached,

@@ -15,6 +15,7 @@ pub use delivery::{
 
 use crate::id::{AgentId, TriggerId, WaitId};
 use crate::time::Timestamp;
+use crate::wait::WaitNote;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +86,10 @@ pub struct TriggerRecord {
     /// Time of the revocation. Absent while the capability is active.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// True if an operator revoked it. The agent may make no other one of this mode until an operator makes one. Absent
+    /// while it is active, and in rows of earlier builds; the store then takes it from the event of the revocation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_by_operator: Option<bool>,
     /// Number of deliveries so far.
     pub trigger_count: u64,
     /// Time of the last delivery. Absent if there was none.
@@ -118,6 +123,7 @@ impl TriggerRecord {
             created_at,
             rotated_at: None,
             revoked_at: None,
+            revoked_by_operator: None,
             trigger_count: 0,
             last_triggered_at: None,
             last_delivery: None,
@@ -151,11 +157,40 @@ impl TriggerRecord {
 
     /// Returns the record without the part that only its agent may know.
     #[must_use]
-    pub fn view(&self) -> Self {
+    pub fn without_key(&self) -> Self {
         Self {
             placeholder_key: None,
             ..self.clone()
         }
+    }
+
+    /// Returns what clients see.
+    #[must_use]
+    pub fn view(&self) -> TriggerView {
+        TriggerView {
+            external_trigger_id: self.id.clone(),
+            delivery_count: self.trigger_count,
+            record: self.without_key(),
+        }
+    }
+}
+
+/// A capability as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TriggerView {
+    /// Its fields are serialised beside the others.
+    #[serde(flatten)]
+    pub record: TriggerRecord,
+    /// The id again, under the name that waits and deliveries use for it.
+    pub external_trigger_id: TriggerId,
+    /// The number of deliveries again, under the name that older clients read.
+    pub delivery_count: u64,
+}
+
+impl std::ops::Deref for TriggerView {
+    type Target = TriggerRecord;
+    fn deref(&self) -> &TriggerRecord {
+        &self.record
     }
 }
 
@@ -196,6 +231,9 @@ pub struct WakeHint {
     /// Waits that this hint ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wait_ids: Vec<WaitId>,
+    /// The same waits in words, for the model; at most `limits::WAIT_NOTES`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_waits: Vec<WaitNote>,
     /// Deliveries that this hint stands for.
     pub count: u64,
     pub last_at: Timestamp,
@@ -225,6 +263,12 @@ impl WakeHint {
         let earlier = earlier.map(|one| (one.source.as_deref(), one.external_trigger_id.as_ref()));
         let newest = (self.source.as_deref(), self.external_trigger_id.as_ref());
         earlier.chain(std::iter::once(newest))
+    }
+
+    /// Returns true if there is anything to tell a model.
+    #[must_use]
+    pub fn has_content(&self) -> bool {
+        self.reason.is_some() || self.bodies().next().is_some()
     }
 
     /// Iterates over the bodies that are kept, oldest first.

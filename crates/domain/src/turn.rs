@@ -11,8 +11,9 @@ pub use terminal::{TerminalKind, TerminalReason, TerminalRecord};
 
 use crate::attempt::TokenUsage;
 use crate::authority::AuthorityClass;
+use crate::brief::BriefAttachment;
 use crate::budget::CallTerms;
-use crate::id::{MessageId, RunId, TaskId, WorkItemId};
+use crate::id::{DeliverySummaryId, MessageId, RunId, TaskId, WaitId, WorkItemId};
 use crate::limits;
 use crate::memory::TurnEvidence;
 use crate::message::MessageKind;
@@ -21,7 +22,9 @@ use crate::operator_transport::ReplyRoute;
 use crate::provider::ReasoningEffort;
 use crate::queue::{MessageSeq, QueueEntry};
 use crate::time::Timestamp;
+use crate::timer::LateTick;
 use crate::usage::{CallEstimate, Spending};
+use crate::wait::WaitNote;
 use crate::workspace::WorkspaceEntry;
 use serde::{Deserialize, Serialize};
 
@@ -159,6 +162,10 @@ pub struct OpenTurn {
     /// The last round, if all of its calls were invalid. Absent after any other round, and in turns of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub invalid_round: Option<InvalidRound>,
+    /// True if a call of the current round failed or looked something up, so that the model reads its result before it
+    /// rests. Turns of earlier builds rest with their only call.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub unread_results: bool,
     /// Follow-ups that the turn has queued.
     #[serde(default)]
     pub followups: u32,
@@ -216,13 +223,20 @@ pub struct OpenTurn {
     /// earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_words: Option<String>,
+    /// True if the operator's message was shortened to fit the window of the model, so that the outcome says so.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub input_shortened: bool,
+    /// Files that notifications of the turn named. The brief of the turn names them too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<BriefAttachment>,
     #[serde(default)]
     pub resume: ResumeMark,
-    /// Work item that the turn is about: the current one when the turn began, or the one that its message names.
+    /// Work item that the turn is about: the one that its message names, or else the first one that a call of the turn
+    /// names. A pick changes it. Turns of earlier builds have the current item here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work_item_id: Option<WorkItemId>,
-    /// Item that the turn's tick was for. It stays the same if the turn switches to another item. A turn without
-    /// progress counts against it.
+    /// Item that the turn's tick was for, or else the current one when the turn began. It stays the same if the turn
+    /// switches to another item. A turn of the agent's own without progress counts against it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticked_item: Option<WorkItemId>,
     /// True if the turn changed something about `ticked_item`: the item, its plan, its waits or tasks, or a file by a
@@ -232,15 +246,27 @@ pub struct OpenTurn {
     /// The same about `work_item_id`. Cleared when the turn is bound to another item.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub bound_progress: bool,
+    /// What the message that began the turn did to waits, for the model. Empty in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<WaitNote>,
+    /// Waits that messages of the turn have interrupted and that no call of the turn has decided about.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interrupted_waits: Vec<WaitId>,
     /// Items that calls of the current round have completed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub completions: Vec<Completion>,
     /// Last round whose text became a completion report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<LogSeq>,
+    /// Delivery summary with that report. Absent in turns of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_summary_id: Option<DeliverySummaryId>,
     /// Files and commands of the turn's calls, from which memory is derived when it ends.
     #[serde(default, skip_serializing_if = "TurnEvidence::is_empty")]
     pub evidence: TurnEvidence,
+    /// Set if a tick of a timer began the turn late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_tick: Option<LateTick>,
     /// Notifications that the turn has sent.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub notifications: u32,
@@ -280,9 +306,32 @@ impl OpenTurn {
 
     /// Notes a change that belongs to the item the turn is bound to, such as a patch.
     pub fn note_bound_progress(&mut self) {
-        if let Some(id) = self.work_item_id.clone() {
-            self.note_progress(&id);
+        match self.work_item_id.clone() {
+            Some(id) => self.note_progress(&id),
+            None => self.progress = true,
         }
+    }
+
+    /// Notes that a call names a work item. A turn without an item is about this one from now on.
+    pub fn name_item(&mut self, id: &WorkItemId) {
+        self.work_item_id.get_or_insert_with(|| id.clone());
+    }
+
+    /// Notes that an operator's instruction joined the turn: what the turn makes from now on may be what they asked for.
+    /// A turn that something outside began keeps its authority, because its content could be the reason as well.
+    pub fn raise_authority(&mut self) {
+        if self.authority == AuthorityClass::RuntimeInstruction {
+            self.authority = AuthorityClass::OperatorInstruction;
+        }
+    }
+
+    /// Returns the message that asked for what the turn does now, under the authority of the turn: the newest one of an
+    /// operator if the turn has theirs, else the one that began it.
+    #[must_use]
+    pub fn asked_by(&self) -> &MessageId {
+        let newest = self.owes.last().map(|owed| &owed.id);
+        let newest = newest.filter(|_| self.authority == AuthorityClass::OperatorInstruction);
+        newest.unwrap_or(&self.message_id)
     }
 
     /// Binds the rest of the turn to another work item.

@@ -36,6 +36,47 @@ impl CallEstimate {
     }
 }
 
+/// Factor by which a provider's count may exceed what the request explains: vocabularies differ, and some providers count
+/// hidden reasoning apart from the answer.
+const EXPLAINED: u64 = 8;
+
+/// Most tokens that a call can have used, as its request, its answer and its model explain them. A provider that reports
+/// more has not counted this call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct UsageBounds {
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+impl UsageBounds {
+    /// Computes the bounds of a call from its estimate, the context window of its model and the estimated tokens of what
+    /// came back.
+    #[must_use]
+    pub fn new(estimate: CallEstimate, window_tokens: u32, answer_tokens: u64) -> Self {
+        let output = estimate.output_tokens.max(answer_tokens);
+        // An estimate may be small: not every provider bounds its answers, and a full window leaves little room.
+        let at_least_window = |tokens: u64| {
+            let explained = tokens.saturating_mul(EXPLAINED);
+            explained.max(window_tokens.into())
+        };
+        Self {
+            input_tokens: at_least_window(estimate.input_tokens),
+            output_tokens: at_least_window(output),
+        }
+    }
+
+    /// Returns true if a call can have used what its provider claims.
+    #[must_use]
+    pub const fn explain(self, claim: &TokenUsage) -> bool {
+        let most = self.input_tokens.saturating_add(self.output_tokens);
+        claim.input_tokens <= self.input_tokens
+            && claim.cache_read_tokens <= self.input_tokens
+            && claim.cache_write_tokens <= self.input_tokens
+            && claim.output_tokens <= self.output_tokens
+            && claim.total_tokens <= most
+    }
+}
+
 /// What one model call used, and who pays for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageCharge {
@@ -49,7 +90,8 @@ pub struct UsageCharge {
     /// Model that was asked, as `provider/model`.
     pub model_ref: String,
     pub usage: TokenUsage,
-    /// True if the provider did not say what the call used, so that its estimate counts.
+    /// True if the provider did not say what the call used, or claimed what it cannot have used, so that its estimate
+    /// counts.
     pub estimated: bool,
     /// Cost of the call; `None` if the price of the model is not known.
     pub cost: Option<MicroUsd>,
@@ -67,7 +109,7 @@ pub struct UsageSums {
     /// Part of the input that was written to a provider's cache.
     pub cache_write_tokens: u64,
     pub output_tokens: u64,
-    /// Calls whose provider did not say what they used. Their estimate is counted above.
+    /// Calls whose provider did not say, or not credibly, what they used. Their estimate is counted above.
     pub estimated_calls: u64,
     /// Input and output tokens of these calls.
     pub estimated_tokens: u64,
@@ -334,6 +376,52 @@ mod tests {
         let zone = "Europe/Berlin";
         assert_eq!(day_in(before, zone), "2026-03-29");
         assert_eq!(next_midnight(before, zone), at("2026-03-29T22:00:00.000Z"));
+    }
+
+    #[test]
+    fn a_claim_is_believed_up_to_what_the_request_the_answer_and_the_model_explain() {
+        let estimate = CallEstimate {
+            input_tokens: 1_000,
+            output_tokens: 100,
+        };
+        let claim = TokenUsage::new;
+        let cached = |read, write| TokenUsage {
+            cache_read_tokens: read,
+            cache_write_tokens: write,
+            ..TokenUsage::new(10, 1)
+        };
+        let total = |total_tokens| TokenUsage {
+            total_tokens,
+            ..TokenUsage::new(10, 1)
+        };
+        let most = i64::MAX as u64;
+        for (window, answer, claim, is_believed) in [
+            (0, 0, claim(8_000, 800), true),
+            (0, 0, claim(8_001, 1), false),
+            (200_000, 0, claim(200_000, 1), true),
+            (200_000, 0, claim(200_001, 1), false),
+            (0, 0, claim(1, 801), false),
+            (200_000, 0, claim(1, 200_000), true),
+            (200_000, 0, claim(1, 200_001), false),
+            (0, 200, claim(1, 1_600), true),
+            (0, 200, claim(1, 1_601), false),
+            (0, 0, claim(most, most), false),
+            (0, 0, claim(u64::MAX, 0), false),
+            (0, 0, cached(8_000, 8_000), true),
+            (0, 0, cached(8_001, 0), false),
+            (0, 0, cached(0, most), false),
+            (0, 0, total(8_800), true),
+            (0, 0, total(most), false),
+        ] {
+            let bounds = UsageBounds::new(estimate, window, answer);
+            assert_eq!(bounds.explain(&claim), is_believed, "{claim:?}");
+        }
+        let everything = CallEstimate {
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+        };
+        let bounds = UsageBounds::new(everything, u32::MAX, u64::MAX);
+        assert!(bounds.explain(&claim(u64::MAX, u64::MAX)));
     }
 
     #[test]

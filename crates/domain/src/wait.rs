@@ -1,7 +1,12 @@
 //! Waits: records of what an agent, or one of its work items, has declared to wait for.
 //!
 //! A wait ends when something it names happens, at its due time, by `CancelWait`, by a newer wait of the same item, or
-//! with its item. An ended wait is kept as history and never opens again.
+//! with its item. An ended wait is kept as history and never opens again. What an operator's message does to a wait is
+//! in `operator`.
+
+mod operator;
+
+pub use operator::{WaitEffect, WaitNote, WaitQuestion};
 
 use crate::authority::AuthorityClass;
 use crate::closure::WaitingReason;
@@ -63,16 +68,25 @@ pub enum WakeSource {
     },
     /// A wall-clock time comes.
     Timer { wake_at: Timestamp },
-    /// An operator writes, about any topic.
+    /// An operator writes. A wait with a question ends by its answer, one without by a message on any topic.
     OperatorInput,
     /// The runtime sends a tick.
     SystemTick,
 }
 
 impl WakeSource {
-    /// Returns the kind of a wait whose first source this is.
+    /// Returns the kind of a wait with these sources: the operator's if one of them is the operator, because then an
+    /// answer is asked for, and otherwise that of the first.
     #[must_use]
-    pub const fn kind(&self) -> WaitKind {
+    pub fn kind_of(sources: &[Self]) -> WaitKind {
+        let mut kinds = sources.iter().map(Self::kind);
+        let first = kinds.next().unwrap_or(WaitKind::Timer);
+        kinds
+            .find(|kind| *kind == WaitKind::Operator)
+            .unwrap_or(first)
+    }
+
+    const fn kind(&self) -> WaitKind {
         match self {
             Self::TaskResult { .. } => WaitKind::Task,
             Self::ExternalIngress { .. } => WaitKind::External,
@@ -101,6 +115,12 @@ pub struct WaitRecord {
     /// Object in that system, for example the number of a pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<String>,
+    /// External trigger whose deliveries end the wait. Absent if it names none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_trigger_id: Option<TriggerId>,
+    /// Question to an operator. Absent if the wait asks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<WaitQuestion>,
     /// Time at which the wait ends at the latest: the earliest time it names, or its recheck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
@@ -122,7 +142,7 @@ pub struct WaitRecord {
     pub updated_at: Timestamp,
 }
 
-/// An event that may end waits.
+/// An event that may end waits, beside an operator's message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeEvent<'a> {
     TaskEnded(&'a TaskId),
@@ -131,7 +151,6 @@ pub enum WakeEvent<'a> {
         source: Option<&'a str>,
         external_trigger_id: Option<&'a TriggerId>,
     },
-    Operator,
 }
 
 impl WaitRecord {
@@ -161,14 +180,13 @@ fn matches(awaited: &WakeSource, wake: WakeEvent<'_>) -> bool {
                     .as_ref()
                     .is_none_or(|id| came_through == Some(id))
         }
-        (WakeSource::OperatorInput, WakeEvent::Operator) => true,
         (
             WakeSource::TaskResult { .. }
             | WakeSource::ExternalIngress { .. }
             | WakeSource::Timer { .. }
             | WakeSource::OperatorInput
             | WakeSource::SystemTick,
-            WakeEvent::TaskEnded(_) | WakeEvent::Outside { .. } | WakeEvent::Operator,
+            WakeEvent::TaskEnded(_) | WakeEvent::Outside { .. },
         ) => false,
     }
 }

@@ -4,11 +4,15 @@
 //! ([`WorkItemRecord::scheduling_state`]). The agent's row stores which item has the focus.
 
 mod cursor;
+mod delivery;
 mod overview;
 mod plan;
 mod view;
 
 pub use cursor::{WorkItemCursor, WorkItemCursorError};
+pub use delivery::{
+    ASSISTANT_ROUND, DeliverySummary, DeliverySummaryRecord, DeliverySummaryRow, ReportText,
+};
 pub use overview::{ItemStep, StepAction, WorkOverview};
 pub use plan::PlanArtifact;
 pub use view::{
@@ -16,11 +20,11 @@ pub use view::{
 };
 
 use crate::authority::AuthorityClass;
-use crate::id::{AgentId, MessageId, WaitId, WorkItemId, WorkspaceId};
+use crate::id::{AgentId, DeliverySummaryId, MessageId, WaitId, WorkItemId, WorkspaceId};
 use crate::operator_transport::ReplyRoute;
 use crate::time::Timestamp;
 use crate::timer::DueId;
-use crate::wait::WaitKind;
+use crate::wait::{WaitKind, WaitNote};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -191,11 +195,21 @@ pub struct WorkItemRecord {
     pub recheck: Option<Recheck>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait: Option<ItemWait>,
+    /// Wait that ended without a message of its own. The next tick for the item tells it and clears it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_wait: Option<WaitNote>,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub idle_turns: IdleTurns,
-    /// Completion report, taken from the round that completed the item.
+    /// Beginning of the completion report, taken from the round that completed the item.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_summary: Option<String>,
+    /// Delivery summary with the whole report and its origin. Absent without a report, in imported items, and in items
+    /// that earlier builds completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_summary_id: Option<DeliverySummaryId>,
+    /// Origin of the report of an item that an earlier build completed. Its brief has the whole text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<DeliverySummary>,
     pub provenance: WorkItemProvenance,
     /// Grows with every change that the agent or an operator makes.
     pub revision: u64,
@@ -263,8 +277,28 @@ pub struct StaleReminder {
     pub work_item_id: WorkItemId,
     /// Model rounds since a work item was last updated.
     pub rounds_since_update: u32,
-    /// True if the reminder was due and the request had no room for it.
-    pub skipped: bool,
+    /// Why the reminder was due and left out. `None` if the request holds it.
+    pub skipped: Option<ReminderSkip>,
+}
+
+/// Reason for which a due reminder was left out of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReminderSkip {
+    /// It is longer than the settings let a reminder be.
+    OverLimit,
+    /// The request had no room for it.
+    OverBudget,
+}
+
+impl ReminderSkip {
+    /// Returns the name in events.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OverLimit => "over_limit",
+            Self::OverBudget => "over_budget",
+        }
+    }
 }
 
 impl StaleReminder {

@@ -76,6 +76,58 @@ pub struct WorkspaceEntry {
     pub repository: Option<String>,
 }
 
+/// What an agent may do in its execution root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessMode {
+    /// Reserved: its tools may read below the execution root only. No agent has this mode.
+    SharedRead,
+    /// Its tools may write below the execution root. Other agents in the same root are named in `workspace_warning`.
+    ExclusiveWrite,
+}
+
+/// The active workspace of an agent as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkspaceEntryView {
+    #[serde(flatten)]
+    pub entry: WorkspaceEntry,
+    /// Identity of the execution root. Absent in responses of older hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution_root_id: Option<String>,
+    /// Absent in responses of older hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_mode: Option<AccessMode>,
+}
+
+impl WorkspaceEntryView {
+    /// Returns the view for a list of agents: the place, without the facts about its worktree.
+    #[must_use]
+    pub fn listed(entry: WorkspaceEntry) -> Self {
+        Self::from(WorkspaceEntry {
+            ownership: RootOwnership::default(),
+            repository: None,
+            ..entry
+        })
+    }
+}
+
+impl From<WorkspaceEntry> for WorkspaceEntryView {
+    fn from(entry: WorkspaceEntry) -> Self {
+        Self {
+            execution_root_id: Some(entry.execution_root_id()),
+            access_mode: Some(entry.access_mode()),
+            entry,
+        }
+    }
+}
+
+impl std::ops::Deref for WorkspaceEntryView {
+    type Target = WorkspaceEntry;
+    fn deref(&self) -> &WorkspaceEntry {
+        &self.entry
+    }
+}
+
 /// Id of the fallback workspace.
 pub const AGENT_HOME: &str = "agent_home";
 
@@ -98,6 +150,12 @@ impl WorkspaceEntry {
     #[must_use]
     pub fn is_agent_home(&self) -> bool {
         self.workspace_id.as_str() == AGENT_HOME
+    }
+
+    /// Returns what the agent may do in the execution root. Every tool that changes files may be used in every workspace.
+    #[must_use]
+    pub const fn access_mode(&self) -> AccessMode {
+        AccessMode::ExclusiveWrite
     }
 
     /// Returns the identity of the execution root: `canonical_root:<workspace>` for a workspace's own directory, else

@@ -51,6 +51,16 @@ pub struct ReadArchive {
     pub manifest: ArchiveManifest,
     pub record: ArchiveRecord,
     pub file: File,
+    pub source: ArchiveSource,
+}
+
+/// Maker of an archive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveSource {
+    /// A file that was sent to this host. Nothing in it is trusted.
+    Outside,
+    /// This host, for the copy of an agent.
+    ThisHost,
 }
 
 /// The reason why an archive cannot be made or used, worded for the operator.

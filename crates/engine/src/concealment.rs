@@ -285,6 +285,7 @@ impl Texts for Consequence {
             | Self::Workspace { result, .. } => result.each_text(change),
             // The plan is a file that the agent wrote; its preview repeats the call, which is concealed.
             Self::PlanWritten(_) | Self::ChildPrepared { .. } => {}
+            Self::FilesSeen { fault } => fault.iter_mut().for_each(change),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Facts of the host that no row holds, such as its models. All parts of the engine share one copy.
 
 use holon_core::HostConditions;
-use holon_domain::budget::Budget;
+use holon_domain::budget::StoredBudgets;
 use holon_domain::delivery::DeliveryTarget;
 use holon_domain::model::ModelChain;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -33,10 +33,12 @@ impl SharedConditions {
     }
 
     /// Replaces the budgets of the host.
-    pub fn set_budgets(&self, budgets: Vec<Budget>) {
+    pub fn set_budgets(&self, stored: StoredBudgets) {
         let mut facts = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let budgets = stored.standings.into_iter().map(|found| found.budget);
         *facts = Arc::new(HostConditions {
-            budgets: budgets.into(),
+            budgets: budgets.collect(),
+            unreadable_budgets: stored.unreadable.into(),
             ..HostConditions::clone(&facts)
         });
     }

@@ -26,7 +26,7 @@ use crate::meters::HostMeters;
 use crate::request::{AdmittedMessage, CreateAgent, HomeChoice, Ingress, WorkspaceChoice};
 use crate::shell::{Sender, Shell};
 use holon_core::input::{AfterAbort, NewAgent};
-use holon_core::{Input, Reply, admission};
+use holon_core::{Input, Reply, admission, lifecycle};
 use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, IdentityView, Ownership, ProfilePreset, Visibility,
 };
@@ -155,7 +155,7 @@ impl ControlHandle {
             return self.create_with_home(new, &home).await;
         }
         match self.shell.create(new.clone()).await {
-            Ok(()) => Ok(IdentityView::active(identity)),
+            Ok(()) => Ok(IdentityView::created(identity, new.agent_home)),
             // Another caller created the agent between the read and the commit.
             Err(Error::AgentConflict { .. }) => match self.find(&identity.agent_id).await? {
                 Some(found) => accept_existing(&found, &new, &workspace, &home),
@@ -178,7 +178,7 @@ impl ControlHandle {
         made.map_err(|message| Error::Template { message })?;
         holon_fault::hit("template.applied");
         match self.shell.create(new).await {
-            Ok(()) => Ok(IdentityView::active(identity)),
+            Ok(()) => Ok(IdentityView::created(identity, agent_home)),
             // The commit may have taken effect, so the home must stay.
             Err(error @ (Error::CommitUnknown | Error::StoreLost { .. } | Error::ShuttingDown)) => {
                 Err(error)
@@ -210,13 +210,15 @@ impl ControlHandle {
         if let Some(model) = &model {
             self.check(model).await?;
         }
-        Ok(NewAgent {
+        let new = NewAgent {
             identity,
             agent_home,
             workspace,
             model,
             run: None,
-        })
+        };
+        lifecycle::check_new(&new, self.now())?;
+        Ok(new)
     }
 
     pub(crate) async fn workspace(
@@ -293,7 +295,7 @@ impl ControlHandle {
         let input = Input::Admit(Box::new(ingress));
         let key = match sender {
             Sender::Client => self.request.as_ref(),
-            Sender::Runtime => None,
+            Sender::OwnRun | Sender::Runtime => None,
         };
         let submitted = self.shell.submit_keyed(agent_id, sender, key, input).await;
         read_admission(agent_id, submitted?)
@@ -338,8 +340,10 @@ impl ControlHandle {
             // An agent that is put aside cannot decide about its own removal.
             Err(Error::AgentAside { .. }) => {
                 let (shell, agent_id) = (self.shell.clone(), agent_id.clone());
-                self.shell
-                    .spawn(async move { shell.remove_if_aside(&agent_id).await });
+                let home = format!("{}/{agent_id}", self.agents_dir);
+                self.shell.spawn(async move {
+                    shell.remove_if_aside(&agent_id, Some(&home)).await;
+                });
                 Ok(())
             }
             other => other.map(|_| ()),
@@ -482,5 +486,8 @@ fn accept_existing(
             reason: format!("it asks {model}"),
         });
     }
-    Ok(found.identity_view())
+    Ok(IdentityView {
+        created: Some(false),
+        ..found.identity_view()
+    })
 }

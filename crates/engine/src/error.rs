@@ -28,6 +28,13 @@ pub enum Error {
         /// Names the row and the fault.
         reason: String,
     },
+    /// A stored row of the agent that the request asks for cannot be read. The agent may be at work all the same.
+    #[error("a stored row of agent {agent_id} cannot be read: {reason}")]
+    AgentUnreadable {
+        agent_id: AgentId,
+        /// Names the row and the fault.
+        reason: String,
+    },
     /// The name is taken by an agent with another workspace or model.
     #[error("agent {agent_id} exists already: {reason}")]
     AgentConflict {
@@ -195,6 +202,17 @@ impl Error {
         }
     }
 
+    /// Converts a store error of a read about one agent. Reading puts no agent aside.
+    pub(crate) fn of_read(agent_id: &AgentId, error: holon_store::Error) -> Self {
+        match error {
+            holon_store::Error::Row { table, key, reason } => Self::AgentUnreadable {
+                agent_id: agent_id.clone(),
+                reason: format!("{table} {key}: {reason}"),
+            },
+            other => Self::of_agent(agent_id, other),
+        }
+    }
+
     /// Returns true if the change may have been written all the same.
     pub(crate) const fn leaves_doubt(&self) -> bool {
         matches!(self, Self::CommitUnknown | Self::StoreLost { .. })
@@ -217,7 +235,9 @@ impl Error {
                  holon task show and holon task stop act on it"
                     .to_owned(),
             ),
-            Self::AgentNotFound { agent_id } | Self::AgentAside { agent_id, .. } => {
+            Self::AgentNotFound { agent_id }
+            | Self::AgentAside { agent_id, .. }
+            | Self::AgentUnreadable { agent_id, .. } => {
                 step.hint_with("{agent_id}", agent_id.as_str())
             }
             Self::CursorTooOld { oldest_seq, .. } | Self::AgentReplaced { oldest_seq, .. } => {
@@ -263,6 +283,7 @@ impl Error {
             Self::Rejected(rejection) => rejection.agent_id(),
             Self::AgentNotFound { agent_id }
             | Self::AgentAside { agent_id, .. }
+            | Self::AgentUnreadable { agent_id, .. }
             | Self::AgentReplaced { agent_id, .. }
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
             Self::OutcomeRemoved { agent_id } => agent_id.as_ref(),
@@ -308,6 +329,10 @@ impl Error {
             Self::AgentAside {
                 agent_id: agent_id.clone(),
                 reason: "log 7: expected value at line 1 column 1".to_owned(),
+            },
+            Self::AgentUnreadable {
+                agent_id: agent_id.clone(),
+                reason: "briefs 7: expected value at line 1 column 1".to_owned(),
             },
             Self::AgentConflict {
                 agent_id: agent_id.clone(),

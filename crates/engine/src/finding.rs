@@ -5,7 +5,7 @@ use crate::ports::{AliveCommand, CommandKey, CommandProbe};
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
 use holon_core::input::ProbeResult;
-use holon_domain::command::{CapturedStream, RunningCommand};
+use holon_domain::command::{CapturedStream, FoundRunning, RunningCommand};
 use holon_domain::intent::{ExecCommand, HostAction};
 use holon_domain::task::CommandTaskSpec;
 
@@ -28,7 +28,8 @@ pub fn commands_of_call(run: &ToolRun) -> Vec<CommandKey> {
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
         | HostAction::ViewImage { .. }
-        | HostAction::PrepareChild(_) => Vec::new(),
+        | HostAction::PrepareChild(_)
+        | HostAction::LookAtFiles { .. } => Vec::new(),
     }
 }
 
@@ -52,7 +53,8 @@ pub fn judge_call_probes(run: &ToolRun, probes: &[CommandProbe]) -> ProbeResult 
             | HostAction::WebFetch(_)
             | HostAction::WebSearch(_)
             | HostAction::ViewImage { .. }
-            | HostAction::PrepareChild(_),
+            | HostAction::PrepareChild(_)
+            | HostAction::LookAtFiles { .. },
             probes,
         ) => judge_probes(probes),
     }
@@ -85,6 +87,7 @@ fn task_outcome(run: &ToolRun, command: &ExecCommand, alive: &AliveCommand) -> T
     let running = RunningCommand {
         workdir: spec.workdir,
         started_at: alive.started_at,
+        found: FoundRunning::AfterRestart,
         stdout: kept(alive.output_path.as_ref()),
         stderr: kept(alive.stderr_path.as_ref().filter(|_| !command.tty)),
     };

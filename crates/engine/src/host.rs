@@ -63,7 +63,13 @@ impl Host {
         let lost = db.lost();
         let today = day_in(ports.clock.now(), &config.conduct.zone);
         let budgets = db.reader().budgets(&today)?;
-        let budgets: Vec<_> = budgets.into_iter().map(|found| found.budget).collect();
+        for unreadable in &budgets.unreadable {
+            let row = &unreadable.row;
+            tracing::error!(
+                row,
+                "a budget cannot be read; what it may limit makes no call"
+            );
+        }
         let facts = SharedConditions::new(HostConditions {
             models: config.models,
             provider_patience_ms: config.conduct.provider_patience_ms,
@@ -73,19 +79,23 @@ impl Host {
             default_agent: Some(config.default_agent.clone()),
             delivery_targets: db.reader().delivery_targets()?.into(),
             callback_base: config.conduct.callback_base.clone(),
-            budgets: budgets.into(),
+            budgets: Arc::default(),
+            unreadable_budgets: Arc::default(),
             budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });
+        facts.set_budgets(budgets);
         let readers = Readers::open(&config.db_path)?;
         let store = Arc::new(SqliteStore::start(db, readers.clone()));
         let kernel = Kernel::new(facts.clone());
         let shell = Shell::new(store, kernel, ports, config.conduct);
         let capability_key = shell.conduct.capability_key.clone();
-        let history_terms = shell.conduct.history;
+        let (history_terms, tool_output) = (shell.conduct.history, shell.conduct.tool_output);
+        // Requests of clients do not wait for the performers of effects, nor these for them.
+        let view_readers = readers.for_another_purpose();
         let reads = ReadHandle::new(
-            readers.clone(),
+            view_readers.clone(),
             facts,
             &shell.ports,
             epoch,
@@ -97,8 +107,10 @@ impl Host {
         )
         .with_capability_key(capability_key)
         .with_history_terms(history_terms)
-        .with_memory(shell.memory.with_reads(Arc::new(readers.clone())));
-        let control = ControlHandle::new(shell, readers, config.agents_dir, config.default_agent);
+        .with_tool_output(tool_output)
+        .with_memory(shell.memory.with_reads(Arc::new(view_readers.clone())));
+        let control =
+            ControlHandle::new(shell, view_readers, config.agents_dir, config.default_agent);
         Ok(Self {
             reads,
             control,

@@ -45,6 +45,8 @@ pub enum Refusal {
     NotFound,
     /// The key of the request was used for another request.
     KeyReused,
+    /// The request was carried out before, and its reply is kept no longer or cannot be read.
+    ReplyRemoved,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
@@ -228,9 +230,9 @@ impl Kernel {
             if kept.digest != key.digest {
                 return Ok(Err(Refusal::KeyReused));
             }
-            // A reply that cannot be read is no reason to decide again.
-            let Some(reply) = read_reply(&kept.reply) else {
-                return Ok(Err(Refusal::KeyReused));
+            // A reply that is gone or cannot be read is no reason to decide again.
+            let Some(reply) = read_reply(&kept) else {
+                return Ok(Err(Refusal::ReplyRemoved));
             };
             let work = PostCommitWork::default();
             return Ok(Ok(HandledInput { reply, work }));
@@ -264,8 +266,8 @@ impl Kernel {
             if let Some(kept) = ledger.kept_reply(&key.id, now)?
                 && is_kept_for(ledger, agent_id, &kept, input)?
             {
-                // A reply that cannot be read is no reason to decide again.
-                let reply = read_reply(&kept.reply).ok_or(Refusal::KeyReused);
+                // A reply that is gone or cannot be read is no reason to decide again.
+                let reply = read_reply(&kept).ok_or(Refusal::ReplyRemoved);
                 let work = PostCommitWork::default();
                 return Ok(reply.map(|reply| HandledInput { reply, work }));
             }
@@ -341,9 +343,12 @@ fn numbers_of(ledger: &mut dyn Ledger, agent_id: &AgentId) -> Result<GivenNumber
     })
 }
 
-/// Decodes a kept reply.
-pub(crate) fn read_reply(kept: &str) -> Option<Reply> {
-    serde_json::from_str(kept)
+/// Decodes a kept reply; `None` if it was removed or cannot be read.
+pub(crate) fn read_reply(kept: &KeptReply) -> Option<Reply> {
+    if kept.is_removed() {
+        return None;
+    }
+    serde_json::from_str(&kept.reply)
         .inspect_err(|error| tracing::error!(%error, "a kept reply cannot be read"))
         .ok()
 }

@@ -122,7 +122,7 @@ impl Memory {
                     reason: left_out.reason.clone(),
                 },
                 None => MemoryFault::NotFound {
-                    source_ref: get.source_ref.to_string(),
+                    source_ref: get.source_ref.key(),
                 },
             }
         })?;

@@ -21,15 +21,18 @@ use frame::{build_frame, context_size, frame_record, with_tools};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
+use holon_domain::attempt::TokenUsage;
+use holon_domain::block::Block;
 use holon_domain::budget::CallTerms;
 use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
+use holon_domain::limits::LARGEST_WINDOW_TOKENS;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
-use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, StatedWindow};
+use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
 use holon_domain::turn::{OpenTurn, PromptCeiling};
-use holon_domain::usage::CallEstimate;
+use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord};
 use holon_domain::{Entropy, WorkItemId};
@@ -290,15 +293,33 @@ impl RoundRequest {
             },
             Err(failure) => Input::AttemptFailed {
                 stamp,
-                attempt: Box::new(FailedAttempt {
-                    failure,
-                    timing,
-                    request_tokens: self.request_tokens,
-                    answer_tokens: self.request.max_output_tokens,
-                    server: self.server,
-                    interjected: self.queued,
-                }),
+                attempt: Box::new(self.failed(failure, timing)),
             },
+        }
+    }
+
+    /// Returns the bounds of what a provider may report about this request and an answer of a size.
+    fn usage_bounds(&self, answer_tokens: u64) -> UsageBounds {
+        let window = match self.policy.source {
+            // The assumed window is the smallest that may be, and what the model reasons is hidden.
+            PolicySource::UnknownFallback => LARGEST_WINDOW_TOKENS,
+            PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
+                self.policy.context_window_tokens
+            }
+        };
+        UsageBounds::new(self.estimate, window, answer_tokens)
+    }
+
+    fn failed(self, mut failure: ModelFailure, timing: RoundTiming) -> FailedAttempt {
+        let bounds = self.usage_bounds(0);
+        FailedAttempt {
+            implausible_usage: failure.usage.take_if(|claim| !bounds.explain(claim)),
+            failure,
+            timing,
+            request_tokens: self.request_tokens,
+            answer_tokens: self.request.max_output_tokens,
+            server: self.server,
+            interjected: self.queued,
         }
     }
 
@@ -310,13 +331,25 @@ impl RoundRequest {
     ) -> RoundAnswer {
         let blocks = blocks(&self.request.model.to_string(), reply.blocks, entropy);
         let intents = intents_of(&blocks, self.preset);
+        let said: usize = blocks.iter().map(Block::estimated_tokens).sum();
+        let said = u64::try_from(said).unwrap_or(u64::MAX);
+        let answer_tokens = self.policy.to_counted(said);
+        let bounds = self.usage_bounds(answer_tokens);
+        let implausible_usage = Some(reply.usage).filter(|claim| !bounds.explain(claim));
+        let usage = match implausible_usage {
+            None => reply.usage,
+            Some(_) => TokenUsage::new(self.estimate.input_tokens, answer_tokens),
+        };
         let counted = CountedRequest {
             estimated_tokens: self.request_tokens,
             usage: reply.usage,
             reduction: reply.context_management,
         };
         RoundAnswer {
-            learned: lesson(self.learned, self.policy, counted),
+            learned: match implausible_usage {
+                None => lesson(self.learned, self.policy, counted),
+                Some(_) => None,
+            },
             context_management: reply.context_management,
             server: self.server,
             intents,
@@ -335,7 +368,8 @@ impl RoundRequest {
             kept: self.kept,
             blocks,
             stop_reason: reply.stop_reason,
-            usage: reply.usage,
+            usage,
+            implausible_usage,
             timing,
         }
     }

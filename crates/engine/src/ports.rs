@@ -30,6 +30,7 @@ use holon_domain::workspace::{
 };
 use holon_domain::{AgentId, CallId, Entropy, Timestamp, WorkItemId};
 use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,14 @@ pub use holon_domain::command::{
 pub use memory::{
     CuratedContent, EpisodeExport, ExportedEpisode, MemoryFiles, NoMemoryFiles, ProfiledWorkspace,
 };
+
+/// Words for people about a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelName {
+    pub display_name: String,
+    /// Absent if nothing describes the model.
+    pub description: Option<String>,
+}
 
 /// Sends requests to model providers.
 #[async_trait]
@@ -59,6 +68,14 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
+
+    /// Name of this model for people, and its description.
+    fn name(&self, model: &ModelRef) -> ModelName {
+        ModelName {
+            display_name: model.model().to_owned(),
+            description: None,
+        }
+    }
 
     /// Base URL of the provider that is asked for this model. `None` if no server is asked.
     fn endpoint(&self, _model: &ModelRef) -> Option<String> {
@@ -237,6 +254,19 @@ impl WebHost for NoWeb {
     }
 }
 
+/// A file of a home that was opened to be read once, part by part, from its beginning.
+#[async_trait]
+pub trait FileParts: Send + std::fmt::Debug {
+    /// Length of the file when it was opened, in bytes.
+    fn bytes(&self) -> u64;
+
+    /// Reads at most `most` bytes behind what was read before. Nothing is returned at the end of the file.
+    ///
+    /// # Errors
+    /// The reason, worded for the operator.
+    async fn read_part(&mut self, most: usize) -> Result<Vec<u8>, String>;
+}
+
 /// Stores the plan files of work items in their agents' homes. The agent edits these files too, so their content cannot
 /// be trusted; an implementation follows no link and reads at most `limits::PLAN_BYTES`.
 #[async_trait]
@@ -255,6 +285,19 @@ pub trait PlanHost: Send + Sync + std::fmt::Debug {
 
     /// Reads the plan of an item as it is now. `None` if no file can be read.
     async fn read(&self, agent_home: &str, item: &WorkItemId) -> Option<PlanArtifact>;
+
+    /// Opens a regular file of a home, without following links; `None` if there is none. A host without files has none.
+    ///
+    /// # Errors
+    /// The reason, worded for the operator.
+    async fn open_file(
+        &self,
+        _agent_home: &str,
+        _path: &str,
+        _max_bytes: u64,
+    ) -> Result<Option<Box<dyn FileParts>>, String> {
+        Ok(None)
+    }
 
     /// Lists the items that have a folder in a home.
     ///
@@ -275,6 +318,9 @@ pub trait PlanHost: Send + Sync + std::fmt::Debug {
 pub trait GuidanceHost: Send + Sync + std::fmt::Debug {
     /// Reads the guidance as it is on disk now.
     async fn read(&self, roots: GuidanceRoots) -> Guidance;
+
+    /// Returns the home of the user whom commands run as, which `~` and `$HOME` mean in them. `None` if it is not known.
+    fn user_home(&self) -> Option<PathBuf>;
 
     /// Lists the skills in an agent's own root. Empty if they cannot be listed.
     async fn installed_skills(&self, agent_home: &str) -> Vec<InstalledSkill>;
@@ -311,6 +357,14 @@ pub trait HomeHost: Send + Sync + std::fmt::Debug {
     async fn prepare(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
     /// Creates the home of the default agent and its `AGENTS.md` if either is missing. Changes nothing that exists.
     async fn seed(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String>;
+    /// Creates the home of an agent if there is none, and records the directory the agent works in. A home that exists is
+    /// left as it is.
+    ///
+    /// # Errors
+    /// When something else is in its place, or the filesystem refuses.
+    async fn ensure(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        Ok(())
+    }
     /// Makes the home of an agent that does not exist yet from a template, completely or not at all. The home counts as
     /// a leftover of an interrupted attempt until [`HomeHost::prepare`] has run.
     ///
@@ -419,6 +473,9 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
         users: &dyn WorktreeUsers,
         path: &str,
     ) -> Result<CleanVerdict, String>;
+
+    /// Lists the files of a managed worktree that differ from the commit at which it began.
+    async fn changed_files(&self, path: &str) -> Result<Vec<String>, String>;
 }
 
 /// Reads the wall clock and a monotonic clock, and sleeps.

@@ -1,15 +1,20 @@
 //! The interface for reading. Nothing here can write or start work.
 
+mod attachment;
 mod events;
 mod figures;
+mod labels;
 mod memory;
+mod policy;
 mod prompt;
 mod storage;
 mod task;
 mod usage;
 mod work;
 
+pub use attachment::AttachmentRead;
 pub use figures::{HostActivity, HostFigures};
+pub(crate) use labels::{BriefTexts, add_labels};
 pub use storage::StorageSizes;
 pub use work::{EntryFilter, WorkItemPage};
 
@@ -26,21 +31,19 @@ use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::brief::BriefRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::delta::AssistantDelta;
-use holon_domain::feed::{EventRecord, FeedNotice};
+use holon_domain::feed::FeedNotice;
 use holon_domain::guidance::{GuidanceRoots, InstalledSkill, SkillCatalog};
-use holon_domain::message::MessageLabels;
 use holon_domain::needs::Part;
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::queue::{MessageSeq, QueueView};
 use holon_domain::request_key::TokenRecord;
 use holon_domain::summary::{AgentListEntry, AgentSummary};
 use holon_domain::task::TaskRecord;
+use holon_domain::tool::ToolOutputBudget;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::{AgentId, Timestamp, limits};
 use holon_store::{AgentNo, FeedSource, LaneView, ListedAgent, Reader, Readers};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use tokio::sync::broadcast;
 
@@ -59,6 +62,7 @@ pub struct ReadHandle {
     /// Conceals tokens in the output of commands.
     capability_key: CapabilityKey,
     history_terms: HistoryTerms,
+    tool_output: ToolOutputBudget,
     epoch: String,
     stalled: StalledAgents,
     feed: FeedSource,
@@ -93,11 +97,22 @@ impl ReadHandle {
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),
             history_terms: HistoryTerms::default(),
+            tool_output: ToolOutputBudget::default(),
             epoch,
             stalled,
             feed: feeds.notices,
             deltas: feeds.deltas,
             memory,
+        }
+    }
+
+    /// Returns a handle whose reads do not wait for those of this one, for the pages of event streams: many that are
+    /// opened at once would hold up other requests.
+    #[must_use]
+    pub fn for_streams(&self) -> Self {
+        Self {
+            readers: self.readers.for_another_purpose(),
+            ..self.clone()
         }
     }
 
@@ -118,6 +133,14 @@ impl ReadHandle {
     pub(crate) fn with_history_terms(self, history_terms: HistoryTerms) -> Self {
         Self {
             history_terms,
+            ..self
+        }
+    }
+
+    /// Returns the handle with the share of a tool's output that a model reads.
+    pub(crate) fn with_tool_output(self, tool_output: ToolOutputBudget) -> Self {
+        Self {
+            tool_output,
             ..self
         }
     }
@@ -217,7 +240,7 @@ impl ReadHandle {
         &self,
         is_listed: impl Fn(&ListedAgent) -> bool,
     ) -> Result<Vec<AgentListEntry>, Error> {
-        let rows = self.readers.read(|reader| reader.agents()).await?;
+        let rows = self.readers.agents().await?;
         let listed = rows.into_iter().filter(is_listed);
         Ok(listed.map(|row| self.list_entry(row)).collect())
     }
@@ -261,24 +284,25 @@ impl ReadHandle {
                     Some(model) => {
                         let stored = reader.model_limits(&model.to_string())?;
                         let learned = stored.at(ask.endpoint(model)).limits;
-                        Some(ask.policy(model).with(learned))
+                        Some((model.clone(), ask.policy(model).with(learned)))
                     }
                     None => None,
                 };
+                let reader = &reader.passing_over();
                 let aside = reader.aside(&agent.identity.agent_id)?;
-                let tasks = or_default_if_unreadable(reader.active_tasks(no))?;
+                let tasks = reader.active_tasks(no)?;
                 let work = work::status_rows(reader, no, &agent)?;
                 let mut queue = reader.queue_lengths(no)?;
-                let soonest = or_default_if_unreadable(reader.soonest_due(no))?;
+                let soonest = reader.soonest_due(no)?;
                 queue.soonest = Part::Loaded(soonest);
                 let occupants = match &agent.occupancy {
-                    Some(held) => or_default_if_unreadable(reader.occupants(&held.execution_root))?,
+                    Some(held) => reader.occupants(&held.execution_root)?,
                     None => Vec::new(),
                 };
-                let children = or_default_if_unreadable(reader.children_at_work(no, &agent))?;
+                let children = reader.children_at_work(no, &agent)?;
                 let children = shown_children(&children);
                 let recent = work::recent_events(reader, no)?;
-                let memory = or_default_if_unreadable(reader.working_memory(no))?;
+                let memory = reader.working_memory(no)?;
                 let rows = (tasks, work, occupants, children, recent, memory);
                 Ok((agent, queue, policy, rows, aside))
             })
@@ -286,9 +310,9 @@ impl ReadHandle {
         let (tasks, (work, hints), occupants, children, recent, memory) = rows;
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
-        summary.model.resolved_policy = policy;
+        summary.model.resolved_policy = policy.map(|(model, policy)| self.resolve(&model, policy));
         summary.active_children = children;
-        summary.agent.working_memory = Some(memory.view(agent.totals.compactions));
+        summary::add_memory(&mut summary, memory.view(agent.totals.compactions));
         summary::add_work(&mut summary, work, hints);
         summary::add_recent(&mut summary, &recent);
         summary::warn_of_occupants(&mut summary, &occupants);
@@ -386,10 +410,10 @@ impl ReadHandle {
         self.feed.subscribe_to(agent_id)
     }
 
-    /// Subscribes to the text of answers of all agents while they arrive. A receiver that lags misses pieces.
+    /// Subscribes to the text of an agent's answers while they arrive. A receiver that lags misses pieces.
     #[must_use]
-    pub fn deltas(&self) -> broadcast::Receiver<Arc<AssistantDelta>> {
-        self.deltas.subscribe()
+    pub fn deltas(&self, agent_id: &AgentId) -> broadcast::Receiver<Arc<AssistantDelta>> {
+        self.deltas.subscribe(agent_id)
     }
 
     /// Reads rows of one public agent in one transaction.
@@ -403,7 +427,16 @@ impl ReadHandle {
         let id = agent_id.clone();
         let found = self.readers.read(move |reader| match reader.agent(&id) {
             Ok(Some((no, agent))) if agent.identity.visibility == Visibility::Public => {
-                read(reader, no, agent).map(Ok)
+                match read(reader, no, agent) {
+                    Err(error) if error.concerns_one_agent() => match reader.aside(&id)? {
+                        Some(reason) => Ok(Err(Error::AgentAside {
+                            agent_id: id,
+                            reason,
+                        })),
+                        None => Ok(Err(Error::of_read(&id, error))),
+                    },
+                    read => read.map(Ok),
+                }
             }
             Ok(Some(_) | None) => Ok(Err(Error::AgentNotFound { agent_id: id })),
             Err(error) if reader.is_public(&id)? => Ok(Err(Error::of_agent(&id, error))),
@@ -413,41 +446,10 @@ impl ReadHandle {
     }
 }
 
-/// Adds the labels of the messages that events refer to. A page refers to few messages, so each is read once.
-pub(crate) fn add_labels(
-    reader: &Reader<'_>,
-    no: AgentNo,
-    events: &mut [EventRecord],
-) -> Result<(), holon_store::Error> {
-    let mut read: BTreeMap<MessageSeq, Option<Arc<MessageLabels>>> = BTreeMap::new();
-    for record in events {
-        let Some(seq) = record.event.message_seq() else {
-            continue;
-        };
-        let labels = match read.entry(seq) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(reader.message_labels(no, seq)?.map(Arc::new)),
-        };
-        record.labels.clone_from(labels);
-    }
-    Ok(())
-}
-
 /// Returns true if an operator archived the agent. An unreadable one counts as not archived, so that it is shown.
 pub(crate) fn is_archived(row: &ListedAgent) -> bool {
     let record = row.record.as_ref();
     record.is_ok_and(|record| record.archived_at.is_some())
-}
-
-/// Replaces an unreadable row by its default, so that it hides no other row. The decision that needs the row puts the
-/// agent aside.
-pub(crate) fn or_default_if_unreadable<T: Default>(
-    read: Result<T, holon_store::Error>,
-) -> Result<T, holon_store::Error> {
-    match read {
-        Err(error) if error.concerns_one_agent() => Ok(T::default()),
-        read => read,
-    }
 }
 
 fn page_size(limit: u64) -> usize {

@@ -77,8 +77,15 @@ impl ControlHandle {
         let run = async move {
             let abandoned = answer.closed();
             let outcome = match &request.agent_id {
-                None => temporary::run_temporary(&control, &request, news, None, abandoned).await,
-                Some(agent_id) => run_named(&control, agent_id, &request, news, abandoned).await,
+                None => {
+                    Box::pin(temporary::run_temporary(
+                        &control, &request, news, None, abandoned,
+                    ))
+                    .await
+                }
+                Some(agent_id) => {
+                    Box::pin(run_named(&control, agent_id, &request, news, abandoned)).await
+                }
             };
             // A caller that stopped waiting has no use for the answer.
             drop(answer.send(outcome));
@@ -238,7 +245,7 @@ async fn configure(
         }),
     };
     let agent_id = &found.identity.agent_id;
-    let sent = control.shell().submit(agent_id, Sender::Runtime, input);
+    let sent = control.shell().submit(agent_id, Sender::Client, input);
     sent.await.map(drop)
 }
 
@@ -318,12 +325,14 @@ async fn read_progress(
                     reported: BTreeSet::new(),
                     open_items: Vec::new(),
                 };
-                // The log may be long, so it is read only once, at the end.
+                // The log may be long, so it is read only once, at the end. A repeated request may come much later, so
+                // no later turns are read, except those of an agent that does nothing else.
                 match settled.next_step(&agent, waits) {
                     NextStep::Wait => RunProgress::Continues,
                     next_step @ (NextStep::CutOff | NextStep::Finish) => {
                         settled.open_items = open_items(reader, no, &agent)?;
-                        let entries = reader.turn_entries(no, log_end + 1)?;
+                        let through = (!agent.is_one_run()).then(|| settled.last_turn());
+                        let entries = reader.log_through_turn(no, log_end + 1, through)?;
                         for id in completed_items(&entries) {
                             let item = reader.work_item(no, &id)?;
                             if item.is_some_and(|item| item.result_summary.is_some()) {
@@ -377,7 +386,7 @@ async fn read_progress(
     }
 }
 
-/// Reads the open work items that the response of a run names. An unreadable row is left out.
+/// Reads the open work items that the response of a run names. An unreadable row is passed over.
 fn open_items(
     reader: &Reader<'_>,
     no: AgentNo,
@@ -386,8 +395,8 @@ fn open_items(
     if agent.work.items.open() == 0 {
         return Ok(Vec::new());
     }
-    let found = reader.work_items(no, WorkItemFilter::Open, OPEN_ITEMS);
-    let (items, _) = crate::reads::or_default_if_unreadable(found)?;
+    let reader = reader.passing_over();
+    let (items, _) = reader.work_items(no, WorkItemFilter::Open, OPEN_ITEMS)?;
     let entry = |item: &WorkItemRecord| summary::work_item_view(agent, item).list_entry();
     Ok(items.iter().map(entry).collect())
 }

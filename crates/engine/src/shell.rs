@@ -4,6 +4,7 @@
 //! that cannot be written yet is kept and retried; the kernel drops a stale outcome.
 
 mod aside;
+mod batch;
 mod boot;
 mod child;
 mod clock;
@@ -35,6 +36,7 @@ use self::aside::TakeBackCounts;
 pub(crate) use self::child::StoredUsers;
 pub(crate) use self::clock::ClockWatch;
 pub(crate) use self::command::task_key;
+use self::due::FaultyAgents;
 use self::outbound::RouteGates;
 use self::patch::PatchLocks;
 use self::probe::PROBES_AT_ONCE;
@@ -57,12 +59,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore, watch};
+use tokio::sync::{Notify, Semaphore, broadcast};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Pause after a decision broke a rule of the runtime, before the agent is checked.
 const AFTER_A_FAULT_MS: u64 = 1_000;
+
+/// Removals that a task that waits for one may be behind. Beyond that it reads its agent again.
+const REMOVALS_KEPT: usize = 256;
 
 /// The shared state of a running host. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -89,6 +94,7 @@ pub(crate) struct Inner {
     /// Bounds the attempts at the same time on one route.
     route_gates: RouteGates,
     take_backs: TakeBackCounts,
+    faulty: FaultyAgents,
     turn_logs: TurnLogs,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
     temporary: Mutex<BTreeSet<AgentId>>,
@@ -101,8 +107,8 @@ pub(crate) struct Inner {
     pub(crate) keyed_runs: KeyedRuns,
     /// Wakes the due loop when an earlier time was set.
     due_set: Notify,
-    /// Counts removed agents, for tasks that wait for a removal.
-    removed: watch::Sender<u64>,
+    /// Names removed agents, for tasks that wait for a removal.
+    removed: broadcast::Sender<AgentId>,
     /// Set when recovery is done.
     up: AtomicBool,
     /// Cancelled when a shutdown begins to wait for temporary agents, before it drains.
@@ -139,11 +145,12 @@ impl Shell {
             patch_locks: PatchLocks::default(),
             probes: Semaphore::new(PROBES_AT_ONCE),
             stalled: StalledAgents::default(),
-            deltas: Deltas::new(),
+            deltas: Deltas::default(),
             commit_times: CommitTimes::default(),
             ended_turns: EndedTurns::new(),
             route_gates: RouteGates::default(),
             take_backs: TakeBackCounts::default(),
+            faulty: FaultyAgents::default(),
             turn_logs: TurnLogs::default(),
             temporary: Mutex::default(),
             warned: Mutex::default(),
@@ -151,7 +158,7 @@ impl Shell {
             removals: TaskTracker::new(),
             keyed_runs: KeyedRuns::default(),
             due_set: Notify::new(),
-            removed: watch::channel(0).0,
+            removed: broadcast::channel(REMOVALS_KEPT).0,
             up: AtomicBool::new(false),
             closing: CancellationToken::new(),
             draining: CancellationToken::new(),
@@ -174,7 +181,7 @@ impl Shell {
         let removal = async move {
             shell.submit_until_committed(&agent_id, Input::Delete).await;
             shell.wait_removed(&agent_id).await;
-            shell.remove_if_aside(&agent_id).await;
+            shell.remove_if_aside(&agent_id, None).await;
         };
         self.removals.spawn_on(removal, &self.runtime);
     }
@@ -211,3 +218,6 @@ impl Shell {
         }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,11 +1,16 @@
 //! Finds the skills that successful commands referred to, by the paths in their text.
 //!
-//! A path counts if it is written in full, or relative to the directory in which the command started. A command that
-//! builds a path in another way is not recognised; then the skill is not marked as active, and nothing else follows.
+//! A path counts in full, relative to the directory that the command started in or has changed to, and below the user's
+//! home in each of its spellings. A command that builds a path in another way is not recognised; then the skill is not
+//! marked as active, and nothing else follows.
+
+mod words;
 
 use holon_domain::guidance::{SkillCatalog, SkillEntry, SkillLoadReason, SkillUse};
 use holon_domain::intent::ExecCommand;
-use std::path::Path;
+use holon_domain::limits::SKILL_COMMAND_BYTES;
+use holon_domain::text;
+use std::path::{Path, PathBuf};
 
 const SKILL_MD: &str = "SKILL.md";
 const SCRIPTS: &str = "scripts";
@@ -15,22 +20,53 @@ pub(crate) fn may_use_skill(command: &ExecCommand) -> bool {
     command.cmd.contains(SKILL_MD) || command.cmd.contains(SCRIPTS)
 }
 
+/// Directories from which the paths of commands are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PathBases<'a> {
+    /// Directory of the turn's workspace.
+    pub(crate) cwd: &'a str,
+    /// Home of the user whom commands run as. `None` if it is not known.
+    pub(crate) user_home: Option<&'a Path>,
+}
+
+/// A command with the paths that it may mean.
+struct CommandLine<'a> {
+    /// Beginning of the shell text, as far as it is read.
+    text: &'a str,
+    start: PathBuf,
+    named: Vec<PathBuf>,
+}
+
+impl<'a> CommandLine<'a> {
+    fn read(command: &'a ExecCommand, bases: PathBases<'_>) -> Self {
+        let start = match &command.workdir {
+            Some(workdir) => Path::new(bases.cwd).join(workdir),
+            None => Path::new(bases.cwd).to_owned(),
+        };
+        let text = text::prefix(&command.cmd, SKILL_COMMAND_BYTES);
+        let named = words::paths(text, &start, bases.user_home);
+        Self { text, start, named }
+    }
+}
+
 /// Finds the skills that commands referred to; each once, in the order of the catalogue.
-pub(crate) fn find(catalog: &SkillCatalog, commands: &[ExecCommand], cwd: &str) -> Vec<SkillUse> {
+pub(crate) fn find(
+    catalog: &SkillCatalog,
+    commands: &[ExecCommand],
+    bases: PathBases<'_>,
+) -> Vec<SkillUse> {
+    let lines: Vec<CommandLine<'_>> = commands
+        .iter()
+        .map(|command| CommandLine::read(command, bases))
+        .collect();
     let skills = catalog.discoverable_skills.iter();
     skills
-        .filter_map(|skill| {
-            let mut uses = commands.iter().map(|command| use_of(skill, command, cwd));
-            uses.find_map(|found| found)
-        })
+        .filter_map(|skill| lines.iter().find_map(|line| use_of(skill, line)))
         .collect()
 }
 
-fn use_of(skill: &SkillEntry, command: &ExecCommand, cwd: &str) -> Option<SkillUse> {
-    let start = match &command.workdir {
-        Some(workdir) => Path::new(cwd).join(workdir),
-        None => Path::new(cwd).to_owned(),
-    };
+fn use_of(skill: &SkillEntry, line: &CommandLine<'_>) -> Option<SkillUse> {
+    let CommandLine { text, start, named } = line;
     let entrypoint = Path::new(&skill.path);
     let used = |load_reason, path: String| SkillUse {
         skill_id: skill.skill_id.clone(),
@@ -41,12 +77,19 @@ fn use_of(skill: &SkillEntry, command: &ExecCommand, cwd: &str) -> Option<SkillU
         load_reason,
         change: None,
     };
-    if spellings(entrypoint, &start).any(|path| refers_to(&command.cmd, &path).is_some()) {
+    if named.iter().any(|path| path == entrypoint)
+        || spellings(entrypoint, start).any(|path| refers_to(text, &path).is_some())
+    {
         return Some(used(SkillLoadReason::ReadSkillMd, skill.path.clone()));
     }
     let scripts = entrypoint.parent()?.join(SCRIPTS);
-    let rest = spellings(&scripts, &start)
-        .find_map(|path| refers_to(&command.cmd, &format!("{path}/")).map(str::to_owned))?;
+    let script = named.iter().find(|path| path.starts_with(&scripts));
+    if let Some(script) = script {
+        let path = script.to_string_lossy().into_owned();
+        return Some(used(SkillLoadReason::RunSkillScript, path));
+    }
+    let rest = spellings(&scripts, start)
+        .find_map(|path| refers_to(text, &format!("{path}/")).map(str::to_owned))?;
     let path = match rest.as_str() {
         "" => scripts,
         rest => scripts.join(rest),
@@ -102,7 +145,11 @@ mod tests {
         };
         let command = command(cmd, workdir);
         assert!(may_use_skill(&command) || !cmd.contains("skills/pdf"));
-        let found = find(&catalog, &[command], "/p");
+        let bases = PathBases {
+            cwd: "/p",
+            user_home: Some(Path::new("/")),
+        };
+        let found = find(&catalog, &[command], bases);
         let used = found.into_iter().next()?;
         Some((used.load_reason, used.path))
     }
@@ -117,6 +164,15 @@ mod tests {
             ("cat ./.agents/skills/pdf/SKILL.md; true", None),
             ("cat pdf/SKILL.md", Some(".agents/skills")),
             ("cat SKILL.md", Some("/p/.agents/skills/pdf")),
+            ("cat ~/p/.agents/skills/pdf/SKILL.md", None),
+            ("cat \"$HOME/p/.agents/skills/pdf/SKILL.md\"", None),
+            ("cd .agents/skills && cat pdf/SKILL.md", None),
+            ("cd -- .agents/skills/pdf && cat SKILL.md", None),
+            ("cd /tmp; cd; cat p/.agents/skills/pdf/SKILL.md", None),
+            (
+                "cd ${HOME}/p/.agents; head skills/pdf/../pdf/SKILL.md",
+                None,
+            ),
         ] {
             let wanted = Some((ReadSkillMd, entrypoint.to_owned()));
             assert_eq!(used(cmd, workdir), wanted, "{cmd}");
@@ -142,5 +198,19 @@ mod tests {
         ] {
             assert_eq!(used(cmd, None), None, "{cmd}");
         }
+    }
+
+    #[test]
+    fn a_line_is_read_up_to_its_bound() {
+        let early = format!(
+            "cat .agents/skills/pdf/SKILL.md; echo {}",
+            "x".repeat(SKILL_COMMAND_BYTES)
+        );
+        assert!(used(&early, None).is_some());
+        let late = format!(
+            "echo {}; cat .agents/skills/pdf/SKILL.md",
+            "x".repeat(SKILL_COMMAND_BYTES)
+        );
+        assert_eq!(used(&late, None), None);
     }
 }

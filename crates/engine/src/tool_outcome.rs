@@ -9,9 +9,12 @@ use crate::tool_run::ToolRun;
 use holon_domain::TaskId;
 use holon_domain::command::{CommandEnd, CommandFailure, CommandOutput, RunningCommand};
 use holon_domain::consequence::Consequence;
+use holon_domain::event::BatchItemEnd;
 use holon_domain::file_change::PatchResult;
 use holon_domain::intent::{BatchItem, ExecCommand, ExecCommandBatch};
-use holon_domain::task::{CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskStatus};
+use holon_domain::task::{
+    CommandTaskSpec, TaskHandle, TaskKind, TaskRecord, TaskReport, TaskStatus,
+};
 use holon_domain::tool::{ToolEnvelope, ToolError};
 use holon_domain::workspace::{SelectedWorkspace, WorkspaceFailure};
 use holon_tools::exec_command_batch::{self, ItemOutcome};
@@ -23,8 +26,8 @@ pub struct ToolRunOutcome {
     pub consequence: Consequence,
     /// Cleanup after the consequence is committed.
     pub forget: CallCleanup,
-    /// Commands of the call that ended with status 0.
-    pub succeeded: Vec<ExecCommand>,
+    /// Commands of the call whose text may refer to a skill: those that ended with status 0, or the one that goes on.
+    pub referring: Vec<ExecCommand>,
 }
 
 /// Records that were kept to find or prove a call and are removed once its result is committed.
@@ -52,7 +55,7 @@ impl ToolRunOutcome {
         Self {
             consequence: Consequence::Result(envelope),
             forget: CallCleanup::Nothing,
-            succeeded: Vec::new(),
+            referring: Vec::new(),
         }
     }
 
@@ -85,7 +88,7 @@ impl ToolRunOutcome {
         let key = run.key();
         Self {
             forget: CallCleanup::Commands(vec![EndedCommand { key, output }]),
-            succeeded,
+            referring: succeeded,
             ..Self::result(envelope)
         }
     }
@@ -117,7 +120,7 @@ impl ToolRunOutcome {
                 spec: Box::new(spec),
             },
             forget: CallCleanup::Nothing,
-            succeeded: Vec::new(),
+            referring: vec![command.clone()],
         }
     }
 
@@ -140,7 +143,7 @@ impl ToolRunOutcome {
         });
         Self {
             forget: CallCleanup::Commands(ended),
-            succeeded: succeeded.collect(),
+            referring: succeeded.collect(),
             ..Self::result(envelope)
         }
     }
@@ -158,7 +161,7 @@ impl ToolRunOutcome {
         Self {
             consequence,
             forget: CallCleanup::Nothing,
-            succeeded: Vec::new(),
+            referring: Vec::new(),
         }
     }
 
@@ -190,6 +193,26 @@ pub fn commands_of_ended_task(key: &CommandKey, spec: &CommandTaskSpec) -> Vec<E
     let output = kept_if(spec.promoted_from_exec_command || spec.started_by_operator);
     let ended = |key| EndedCommand { key, output };
     key.all_of(spec).into_iter().map(ended).collect()
+}
+
+/// Lists the commands of a batch that can be forgotten once its stop is committed. Nothing refers to their output.
+#[must_use]
+pub fn commands_of_stopped_batch(keys: Vec<CommandKey>) -> Vec<EndedCommand> {
+    let output = OutputRetention::Dropped;
+    let ended = |key| EndedCommand { key, output };
+    keys.into_iter().map(ended).collect()
+}
+
+/// Says how an item of a stopped batch ended, from its claim and the report of the stop. An item that has ended has
+/// begun, whatever its claim said before the stop.
+#[must_use]
+pub const fn item_end(begun: bool, report: &TaskReport) -> BatchItemEnd {
+    match report {
+        TaskReport::Ended(output) if output.stopped => BatchItemEnd::Stopped,
+        TaskReport::Ended(_) => BatchItemEnd::Ran,
+        TaskReport::Lost { .. } if begun => BatchItemEnd::Unknown,
+        TaskReport::Lost { .. } | TaskReport::NotStarted { .. } => BatchItemEnd::NotBegun,
+    }
 }
 
 /// Checks from its row that a task can take input: it is not over, runs a command, and was started with input open.
@@ -231,5 +254,41 @@ const fn kept_after(failure: &CommandFailure) -> OutputRetention {
         | CommandFailure::WorkdirNoDirectory { .. }
         | CommandFailure::Spawn { .. }
         | CommandFailure::Cancelled => OutputRetention::Dropped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::command::CapturedStream;
+
+    #[test]
+    fn an_item_of_a_stopped_batch_that_has_ended_has_begun_whatever_its_claim_said() {
+        let ended = |stopped| {
+            TaskReport::Ended(CommandOutput {
+                end: CommandEnd::Exited { status: 0 },
+                stdout: CapturedStream::default(),
+                stderr: CapturedStream::default(),
+                duration_ms: 1,
+                leftovers: 0,
+                survivors: 0,
+                stopped,
+            })
+        };
+        let lost = TaskReport::Lost {
+            reason: "no trace".to_owned(),
+            stdout: CapturedStream::default(),
+            stderr: CapturedStream::default(),
+        };
+        let not_started = TaskReport::NotStarted {
+            reason: "no such directory".to_owned(),
+        };
+        for begun in [true, false] {
+            assert_eq!(item_end(begun, &ended(true)), BatchItemEnd::Stopped);
+            assert_eq!(item_end(begun, &ended(false)), BatchItemEnd::Ran);
+            assert_eq!(item_end(begun, &not_started), BatchItemEnd::NotBegun);
+        }
+        assert_eq!(item_end(true, &lost), BatchItemEnd::Unknown);
+        assert_eq!(item_end(false, &lost), BatchItemEnd::NotBegun);
     }
 }

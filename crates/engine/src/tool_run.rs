@@ -9,7 +9,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::delegation::SpawnAgent;
 use holon_domain::effect::EffectId;
-use holon_domain::guidance::GuidanceRoots;
+use holon_domain::guidance::{CallingTurn, GuidanceRoots, SkillUse, TaskSkills};
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelRef;
@@ -27,6 +27,8 @@ pub struct ToolRun {
     pub guidance_roots: GuidanceRoots,
     /// Effect that runs the call; its outcome is stamped with it.
     pub effect: EffectId,
+    /// Turn that makes the call.
+    pub turn: CallingTurn,
     /// The call as the model wrote it.
     pub call: ToolCall,
     /// Model that made the call. Absent in turns of earlier builds.
@@ -74,6 +76,11 @@ impl ToolRun {
             guidance_roots: GuidanceRoots::of(&agent.settings, &turn.workspace),
             agent_home: agent.settings.agent_home,
             effect,
+            turn: CallingTurn {
+                turn_index: turn.turn_index,
+                run_id: turn.run_id,
+                message_seq: turn.message_seq,
+            },
             call,
             model: turn.model,
             action,
@@ -81,6 +88,15 @@ impl ToolRun {
             attached,
             may_attach,
         })
+    }
+
+    /// Returns the skills that a command of the call refers to, for the task that it becomes.
+    #[must_use]
+    pub fn task_skills(&self, uses: Vec<SkillUse>) -> TaskSkills {
+        TaskSkills {
+            uses,
+            turn: self.turn.clone(),
+        }
     }
 
     /// Order for the workspace that the call asks for. A repeated call gives the same order.

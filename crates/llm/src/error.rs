@@ -32,6 +32,9 @@ pub enum Error {
         /// Predicate that completes "the base URL of provider X ...".
         what: &'static str,
     },
+    /// The provider is known and its transport cannot be used.
+    #[error("{problem}; {next_step}")]
+    UnsupportedTransport { problem: String, next_step: String },
     /// Two providers have the same id.
     #[error("there are two providers with the id {provider:?}; give one of them another id")]
     DuplicateProvider { provider: String },
@@ -139,6 +142,7 @@ impl Error {
         match self {
             Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
+            | Self::UnsupportedTransport { .. }
             | Self::DuplicateProvider { .. } => ModelFailureKind::UnsupportedTransport,
             Self::Missing { .. }
             | Self::NotAFile { .. }
@@ -160,6 +164,7 @@ impl Error {
         match self {
             Self::UnknownProvider { .. }
             | Self::BadAddress { .. }
+            | Self::UnsupportedTransport { .. }
             | Self::DuplicateProvider { .. } => "route",
             Self::Cancelled => "cancel",
             Self::Missing { .. }

@@ -20,7 +20,7 @@ mod secrets;
 pub use credential::{Credential, Credentials};
 pub use error::Error;
 pub use http::HttpLimits;
-pub use router::Router;
+pub use router::{Router, TransportRefusal};
 pub use script::{
     Call, EndPolicy, ErrorKind, Expectation, Round, Script, ScriptedError, Stop, Usage,
 };

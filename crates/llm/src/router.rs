@@ -29,8 +29,18 @@ pub struct Router {
     /// By id. A provider with an unusable base URL is kept with the description of the mistake: the others still work,
     /// and a call to it reports the mistake.
     providers: BTreeMap<String, Result<Provider, &'static str>>,
+    /// Providers whose transport cannot be used, by id. A call to one is refused with the reason.
+    refused: BTreeMap<String, TransportRefusal>,
     /// Removed from every outcome.
     secrets: Secrets,
+}
+
+/// Reason for which a provider is not asked over its configured transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TransportRefusal {
+    /// One clause that begins with the provider.
+    pub problem: String,
+    pub next_step: String,
 }
 
 /// Destination of a request.
@@ -71,7 +81,14 @@ impl Router {
             secrets: http.secrets().clone(),
             http,
             providers: by_id,
+            refused: BTreeMap::new(),
         })
+    }
+
+    /// Refuses calls to these providers, because their transport cannot be used. The caller asks its next model.
+    #[must_use]
+    pub fn with_refused(self, refused: BTreeMap<String, TransportRefusal>) -> Self {
+        Self { refused, ..self }
     }
 
     /// Shares a set of secrets with the host: its secrets are removed from every outcome, and fetched credentials are
@@ -166,6 +183,14 @@ impl Router {
         }
     }
 
+    /// Returns true if the server of a model did not answer when it was last asked for the context window.
+    pub async fn is_window_unanswered(&self, model: &ModelRef) -> bool {
+        match self.route(model) {
+            Ok(Route::Http(provider)) => self.http.is_window_unanswered(provider, model).await,
+            Ok(Route::Script) | Err(_) => false,
+        }
+    }
+
     /// Returns the ids of all configured providers and of the scripted one.
     #[must_use]
     pub fn providers(&self) -> Vec<&str> {
@@ -180,6 +205,12 @@ impl Router {
     fn provider(&self, id: &str) -> Result<Route<'_>, Error> {
         if id == SCRIPTED {
             return Ok(Route::Script);
+        }
+        if let Some(refusal) = self.refused.get(id) {
+            return Err(Error::UnsupportedTransport {
+                problem: refusal.problem.clone(),
+                next_step: refusal.next_step.clone(),
+            });
         }
         match self.providers.get(id) {
             Some(Ok(provider)) => Ok(Route::Http(provider)),

@@ -23,7 +23,7 @@ use calls::OpenCalls;
 use held::Held;
 use holon_domain::brief::BriefKind;
 use holon_domain::delta::AssistantDelta;
-use holon_domain::event::{Event, TurnSuspended};
+use holon_domain::event::{Event, SuspensionEnd, TurnSuspended};
 use holon_domain::feed::EventRecord;
 use holon_domain::message::MessageKind;
 use holon_domain::turn::SuspensionReason;
@@ -303,6 +303,10 @@ impl Reducer {
             Event::RuntimeError(_) | Event::CurrentRunAborted(_) => turn.has_failure_row = true,
             Event::BriefCreated(e) => turn.has_failure_row |= e.kind == BriefKind::Failure,
             Event::AssistantRoundRecorded(_) => turn.suspension = None,
+            // That the models are asked again is shown, and would be the last word.
+            Event::TurnSuspensionEnded(e) if e.by != SuspensionEnd::PauseOver => {
+                turn.suspension = None;
+            }
             _ => {}
         }
     }

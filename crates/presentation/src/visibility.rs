@@ -20,6 +20,8 @@ pub enum Category {
     /// Signals that a client should read the agent's state again. Never a row.
     StateSync,
     Trace,
+    // The subjects below are additions to the twelve of the contract. A client that does not know one shows its rows by
+    // title and summary.
     Skill,
     Configuration,
     Control,
@@ -28,6 +30,16 @@ pub enum Category {
 }
 
 impl Category {
+    /// Subjects beyond the twelve that the contract lists. A client that groups rows by subject needs a place for
+    /// unknown ones.
+    pub const ADDITIONS: [Self; 5] = [
+        Self::Skill,
+        Self::Configuration,
+        Self::Control,
+        Self::Context,
+        Self::Delivery,
+    ];
+
     /// Returns the name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -70,6 +82,30 @@ mod tests {
         for visibility in ordered {
             let wire = serde_json::to_value(visibility).expect("serialises");
             assert_eq!(wire, visibility.as_str());
+        }
+    }
+
+    #[test]
+    fn the_guide_lists_every_category_and_tells_the_additions_apart() {
+        let guide = include_str!("../../../docs/guide/watching.md");
+        let line = |start: &str| {
+            let found = guide.lines().find(|line| line.starts_with(start));
+            found.expect("a sentence of the guide")
+        };
+        let names = |line: &str| -> Vec<String> {
+            let quoted = line.split('`').skip(1).step_by(2);
+            quoted.map(str::to_owned).collect()
+        };
+        let added: Vec<&str> = Category::ADDITIONS
+            .iter()
+            .map(|added| added.as_str())
+            .collect();
+        assert_eq!(names(line("This host adds `")), added);
+        let contract = names(line("The categories are `"));
+        assert_eq!(contract.len(), 12);
+        for name in contract.iter().map(String::as_str).chain(added) {
+            let known: Category = serde_json::from_value(name.into()).expect("a category");
+            assert_eq!(known.as_str(), name);
         }
     }
 }

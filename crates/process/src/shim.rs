@@ -8,6 +8,7 @@
 mod birth_record;
 mod child;
 mod claim;
+mod combined;
 mod input;
 mod line;
 mod priority;

@@ -65,6 +65,10 @@ pub struct ShimSpec {
     pub output_path: PathBuf,
     /// File for stderr. If absent, and always on a terminal, both streams go into one file.
     pub stderr_path: Option<PathBuf>,
+    /// File for both streams in the order of their arrival, made once both have printed. Absent if there is one stream,
+    /// and from hosts of earlier builds.
+    #[serde(default)]
+    pub combined_path: Option<PathBuf>,
     /// Largest size of each output file, in bytes.
     pub output_cap_bytes: u64,
     /// Claim directory of the command. It must exist and be private.

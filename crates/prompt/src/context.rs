@@ -5,13 +5,15 @@
 
 use crate::candidate::{Candidate, Priority, fit};
 use crate::fence::{self, Extent};
-use crate::{provenance, visible};
+use crate::{provenance, visible, wait_notes};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::task::TaskListEntry;
 use holon_domain::text;
 use holon_domain::time::Timestamp;
+use holon_domain::timer::{LateCause, LateTick};
+use holon_domain::wait::WaitNote;
 
 /// Largest number of tasks in a prompt.
 const TASKS_SHOWN: usize = 16;
@@ -43,17 +45,46 @@ pub(crate) fn operator_words(message: &MessageEnvelope, share: Option<usize>) ->
 }
 
 /// Renders the message this turn answers.
-pub(crate) fn current(message: &MessageEnvelope, turn_start: Timestamp) -> Candidate<'_> {
+pub(crate) fn current<'a>(
+    message: &'a MessageEnvelope,
+    waits: &'a [WaitNote],
+    turn_start: Timestamp,
+    late: Option<LateTick>,
+) -> Candidate<'a> {
     let render = move |extent| {
         format!(
-            "Turn started at {turn_start}.{}\n\nCurrent input:\n{}\n{}",
+            "Turn started at {turn_start}.{}{}{}\n\nCurrent input:\n{}\n{}",
+            late.map_or_else(String::new, |late| late_words(late, turn_start)),
             note(message, extent, "longer than your model's window allows"),
+            wait_notes::render(waits),
             provenance::full(message),
             fence::content(message, extent),
         )
     };
     Candidate::pin(BlockSource::CurrentInput, render(Extent::Whole))
         .or_shorter(move |tokens| fit(tokens, |room| render(Extent::Tokens(room))))
+}
+
+/// Tells the model that the tick of a timer began its turn late: when it was planned and begun, why, and what was passed
+/// over.
+fn late_words(late: LateTick, begun_at: Timestamp) -> String {
+    let why = match late.cause {
+        LateCause::Down => "the host was down or you were stopped when its time came",
+        LateCause::Overdue => "the host was behind with its timers",
+        LateCause::Busy => "another turn of yours ran",
+        LateCause::Paced => "turns that you cause yourself are paced",
+    };
+    let passed = match late.passed_over {
+        0 => String::new(),
+        count => format!(
+            "; {} passed over meanwhile",
+            text::pluralize(count, "slot of the timer")
+        ),
+    };
+    format!(
+        "\nThis tick begins late: planned for {}, begun at {begun_at}, because {why}{passed}.",
+        late.planned_at
+    )
 }
 
 /// Tells the model what a cut means and where the rest is. It stands outside the message, whose author might imitate it.
@@ -113,11 +144,12 @@ fn task_list(tasks: &[TaskListEntry], most: usize) -> String {
     )
 }
 
-/// Renders a message that enters a running turn, with a label: an operator's message, or the end of a task.
+/// Renders a message that enters a running turn, with a label: an operator's message, or the end of a task. Either may
+/// have come before the turn began, so the label names the time.
 #[must_use]
 pub fn interjection_text(message: &MessageEnvelope) -> String {
     let what = match message.kind {
-        MessageKind::TaskResult => "A task ended while this turn was running",
+        MessageKind::TaskResult => "The result of a task that ended",
         MessageKind::OperatorPrompt
         | MessageKind::ChannelEvent
         | MessageKind::WebhookEvent
@@ -128,10 +160,12 @@ pub fn interjection_text(message: &MessageEnvelope) -> String {
         | MessageKind::Control
         | MessageKind::BriefAck
         | MessageKind::BriefResult
-        | MessageKind::InternalFollowup => "Operator message received while this turn was running",
+        | MessageKind::InternalFollowup => "An operator's message that came",
     };
     format!(
-        "{what}:\n{}\n{}",
+        "{what} at {} joins this turn:{}\n{}\n{}",
+        message.created_at,
+        wait_notes::render(&message.waits),
         provenance::full(message),
         fence::content(message, Extent::Whole),
     )

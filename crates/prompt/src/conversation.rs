@@ -18,7 +18,7 @@ mod recap;
 mod reminder;
 mod result;
 
-pub use fold::NEWEST_IS_FOLDED;
+pub use fold::{NEWEST_IS_FOLDED, fold_target, soft_limit};
 pub use joining::{Joining, split_by_size};
 pub use parts::explain;
 pub use reminder::ReminderTerms;

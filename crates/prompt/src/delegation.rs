@@ -4,7 +4,7 @@ use crate::candidate::{Candidate, Priority};
 use crate::visible;
 use holon_domain::agent::{AgentKind, AgentRecord};
 use holon_domain::closure::WaitingReason;
-use holon_domain::delegation::{ActiveChild, ChildPhase};
+use holon_domain::delegation::{ActiveChild, ChildObservability, ChildPhase, PUT_ASIDE};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 
@@ -37,12 +37,21 @@ pub(crate) fn children<'a>(children: &[ActiveChild]) -> Option<Candidate<'a>> {
     ))
 }
 
+fn is_aside(seen: &ChildObservability) -> bool {
+    let reason = seen.blocked_reason.as_deref();
+    reason.is_some_and(|reason| reason.starts_with(PUT_ASIDE))
+}
+
 fn line(child: &ActiveChild) -> String {
     let seen = &child.observability;
     // A child may repeat what an outsider wrote.
     let quote = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
     let state = match seen.phase {
         ChildPhase::Running => "works",
+        ChildPhase::Blocked if is_aside(seen) => {
+            "was put aside, because its stored data cannot be read: it does nothing until an operator mends and starts \
+             it (TaskStop ends its task)"
+        }
         ChildPhase::Blocked => "waits for a command of its own",
         ChildPhase::Waiting => match seen.waiting_reason {
             Some(WaitingReason::AwaitingOperatorInput) => {

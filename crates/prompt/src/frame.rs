@@ -24,8 +24,10 @@ use holon_domain::prompt_plan::{
 };
 use holon_domain::task::TaskListEntry;
 use holon_domain::time::Timestamp;
+use holon_domain::timer::LateTick;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::TerminalReason;
+use holon_domain::wait::WaitNote;
 
 /// Everything a frame is made of.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +41,8 @@ pub struct FrameInput<'a> {
     pub turn_index: u64,
     /// The message this turn answers.
     pub current: &'a MessageEnvelope,
+    /// What that message did to waits.
+    pub waits: &'a [WaitNote],
     /// Messages before the current one, oldest first.
     pub history: &'a [HistoryItem],
     /// Newest message of the operator before the turn. If absent, the newest one in `history` counts.
@@ -261,8 +265,21 @@ fn context<'a>(
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
         .chain(input.repairs.and_then(repair::candidate))
-        .chain([context::current(input.current, input.now)])
+        .chain([context::current(
+            input.current,
+            input.waits,
+            input.now,
+            late_tick(input),
+        )])
         .collect()
+}
+
+/// Returns how late the tick of the turn began, if its turn is the agent's open one.
+fn late_tick(input: &FrameInput<'_>) -> Option<LateTick> {
+    let turn = input.agent.open_turn.as_ref()?;
+    (turn.turn_index == input.turn_index)
+        .then_some(turn.late_tick)
+        .flatten()
 }
 
 /// Returns the part about the agent's episodes: chosen from rows, or the text that the first request showed.

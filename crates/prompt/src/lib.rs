@@ -25,6 +25,7 @@ mod scope;
 mod skills;
 mod stable;
 mod visible;
+mod wait_notes;
 mod work;
 
 pub use context::interjection_text;

@@ -7,7 +7,9 @@
 use crate::candidate::{Candidate, Priority, count};
 use crate::visible;
 use holon_domain::limits::{EPISODES_SHOWN, EPISODES_TOKENS};
-use holon_domain::memory::{EpisodeRecord, WorkingMemory, WorkingMemoryDelta, WorkingMemoryState};
+use holon_domain::memory::{
+    EpisodeRecord, SourceRef, WorkingMemory, WorkingMemoryDelta, WorkingMemoryState,
+};
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::{WorkspaceId, text};
 
@@ -174,8 +176,8 @@ fn render_episodes(chosen: &[&EpisodeRecord], summary_bytes: usize) -> String {
                 .map(|line| format!("> {}", visible::line(line)));
             let lines: Vec<String> = lines.collect();
             format!(
-                "- episode:{}, until {}\n{}",
-                episode.id,
+                "- {}, until {}\n{}",
+                SourceRef::episode(&episode.id),
                 episode.created_at,
                 lines.join("\n")
             )

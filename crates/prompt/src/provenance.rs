@@ -1,6 +1,8 @@
-//! Renders provenance: the line with a message's kind, its origin and its authority.
+//! Renders provenance: the line with a message's kind, its origin, its authority and its time.
 //!
-//! Everything on the line is either spelled by the runtime or quoted, so no sender can write a line of its own.
+//! The line stands above every message, so it has only what a model judges a message by. How the message came in, its
+//! surface and its admission, follows from its origin and its authority, and stays in the record. Everything on the line
+//! is either spelled by the runtime or quoted, so no sender can write a line of its own.
 
 use crate::visible;
 use holon_domain::message::{MessageEnvelope, Origin};
@@ -24,13 +26,11 @@ pub(crate) fn spelled(value: impl Serialize) -> String {
 /// Renders the whole line, for a message that is to be acted on.
 pub(crate) fn full(message: &MessageEnvelope) -> String {
     format!(
-        "[message={} kind={} origin={} authority_class={} delivery_surface={} admission_context={} received_at={}]",
+        "[message={} kind={} origin={} authority_class={} received_at={}]",
         message.id,
         StoredSpelling(message.kind),
         origin(&message.origin),
         StoredSpelling(message.authority_class),
-        StoredSpelling(message.delivery_surface),
-        StoredSpelling(message.admission_context),
         message.created_at,
     )
 }

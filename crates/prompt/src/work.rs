@@ -178,7 +178,11 @@ pub(crate) fn shorten_waits(text: &str) -> String {
 
 /// Describes a wait and what ends it.
 fn describe_wait(wait: &WaitRecord) -> String {
-    let ends: Vec<String> = wait.wake_sources.iter().map(source).collect();
+    let ends: Vec<String> = wait
+        .wake_sources
+        .iter()
+        .map(|named| source(wait, named))
+        .collect();
     let due = wait.due_at.map(|at| format!(", at {at} at the latest"));
     format!(
         "{} (ends by {}{})",
@@ -188,7 +192,7 @@ fn describe_wait(wait: &WaitRecord) -> String {
     )
 }
 
-fn source(source: &WakeSource) -> String {
+fn source(wait: &WaitRecord, source: &WakeSource) -> String {
     match source {
         WakeSource::TaskResult { task_id } => format!("the end of {task_id}"),
         WakeSource::ExternalIngress {
@@ -196,7 +200,7 @@ fn source(source: &WakeSource) -> String {
         } => format!("an event from {}", visible::name(name)),
         WakeSource::ExternalIngress { source: None, .. } => "an event from outside".to_owned(),
         WakeSource::Timer { wake_at } => format!("the time {wake_at}"),
-        WakeSource::OperatorInput => "a message of the operator".to_owned(),
+        WakeSource::OperatorInput => short(&wait.answer_words()),
         WakeSource::SystemTick => "a tick of the runtime".to_owned(),
     }
 }

@@ -1,6 +1,6 @@
 //! Rate limits of requests from outside: one allowance for each capability or webhook, one of all senders together for
-//! tokens and signatures of deliveries that prove nothing, and one for each address that sends wrong bearer tokens. Kept
-//! in memory; a restart fills every allowance.
+//! tokens and signatures of deliveries that prove nothing, one of them for names that no webhook was known by, and one for
+//! each address that sends wrong bearer tokens. Kept in memory; a restart fills every allowance.
 
 use crate::refusal::{Refusal, RequestFault};
 use holon_domain::limits::{
@@ -74,6 +74,8 @@ pub(crate) struct DeliveryLimits {
     addresses: Mutex<HashMap<IpAddr, Allowance>>,
     receivers: Mutex<HashMap<String, Allowance>>,
     guesses: Mutex<Option<Allowance>>,
+    /// Names that are looked up although no webhook was known by them.
+    names: Mutex<Option<Allowance>>,
 }
 
 impl DeliveryLimits {
@@ -97,12 +99,25 @@ impl DeliveryLimits {
 
     /// Counts a token or a signature that proves nothing. The answer is the same for all of them.
     pub(crate) fn count_guess(&self, answer: Refusal, now: Duration) -> Refusal {
-        let mut guesses = lock(&self.guesses);
-        let allowance = guesses.get_or_insert_with(|| GUESSES.full(now));
-        if GUESSES.take(allowance, now) {
-            return answer;
+        match take_guess(&self.guesses, now) {
+            Ok(()) => answer,
+            Err(refusal) => refusal,
         }
-        RequestFault::RATE_LIMITED.refuse("too many requests that prove nothing")
+    }
+
+    /// Counts a name that is about to be looked up although no webhook was known by it.
+    ///
+    /// # Errors
+    /// When the allowance of such names is used up. The answer is that of any guess.
+    pub(crate) fn count_name(&self, now: Duration) -> Result<(), Refusal> {
+        take_guess(&self.names, now)
+    }
+
+    /// Gives back what [`Self::count_name`] has counted, because the name was that of a webhook.
+    pub(crate) fn give_back_name(&self) {
+        if let Some(allowance) = lock(&self.names).as_mut() {
+            allowance.left = (allowance.left + 1.0).min(GUESSES.burst);
+        }
     }
 
     /// Counts a wrong bearer token from an address.
@@ -123,6 +138,16 @@ impl DeliveryLimits {
             return answer;
         }
         RequestFault::RATE_LIMITED.refuse("too many wrong tokens from this address")
+    }
+}
+
+/// Uses up one of an allowance for guesses.
+fn take_guess(guesses: &Mutex<Option<Allowance>>, now: Duration) -> Result<(), Refusal> {
+    let mut guesses = lock(guesses);
+    let allowance = guesses.get_or_insert_with(|| GUESSES.full(now));
+    match GUESSES.take(allowance, now) {
+        true => Ok(()),
+        false => Err(RequestFault::RATE_LIMITED.refuse("too many requests that prove nothing")),
     }
 }
 
@@ -193,6 +218,19 @@ mod tests {
         assert!((0..GUESS_BURST).all(|_| guess(0) == 404));
         assert_eq!(guess(0), 429);
         assert_eq!(guess(1), 404);
+    }
+
+    #[test]
+    fn names_that_are_no_guesses_use_up_nothing() {
+        let limits = DeliveryLimits::default();
+        for _ in 0..2 * GUESS_BURST {
+            assert!(limits.count_name(Duration::ZERO).is_ok());
+            limits.give_back_name();
+        }
+        assert!((0..GUESS_BURST).all(|_| limits.count_name(Duration::ZERO).is_ok()));
+        let refused = limits.count_name(Duration::ZERO).expect_err("used up");
+        assert_eq!(refused.status.as_u16(), 429);
+        assert!(limits.count_name(Duration::from_secs(1)).is_ok());
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 mod body;
 mod body_room;
+mod chunks;
 mod delivery_limits;
 mod error;
 mod extract;
@@ -32,6 +33,7 @@ mod source;
 mod sse;
 mod state;
 mod token;
+mod webhook_secrets;
 
 pub use error::Error;
 pub use gate::{Access, PUBLIC};

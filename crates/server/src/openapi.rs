@@ -4,13 +4,16 @@
 //! as they are written. Fields of responses may grow, and readers must ignore unknown ones.
 
 mod actions;
+mod alternatives;
 mod bounds;
 mod operation;
 mod params;
 mod reads;
+mod shape;
 
 use crate::gate::Access;
 use crate::keyed::Keep;
+use crate::route::events::LAST_EVENT_ID;
 use crate::route_table::act_routes;
 use crate::router::route_access;
 use actions::ACTIONS;
@@ -37,6 +40,7 @@ fn build() -> Value {
     for (name, schema) in schemas.responses.take_definitions(true) {
         definitions.entry(name).or_insert(schema);
     }
+    definitions.values_mut().for_each(shape::spell_plainly);
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -101,12 +105,20 @@ fn describe(operation: &Operation, access: Access, error: &Value, schemas: &mut 
             RequestContent::Json(schema) => {
                 json!({ "application/json": { "schema": schema(&mut schemas.requests) } })
             }
-            RequestContent::Archive => json!({ holon_api::ARCHIVE_MEDIA_TYPE: {} }),
-            RequestContent::Opaque => json!({ "*/*": {} }),
+            RequestContent::Archive => json!({ holon_api::ARCHIVE_MEDIA_TYPE: binary() }),
+            // Generators of clients know the second one only.
+            RequestContent::Opaque => {
+                json!({ "*/*": binary(), "application/octet-stream": binary() })
+            }
         };
         described["requestBody"] = json!({ "required": body.required, "content": content });
     }
     described
+}
+
+/// Bytes that are not interpreted.
+fn binary() -> Value {
+    json!({ "schema": { "type": "string", "format": "binary" } })
 }
 
 /// Returns a name that is unique among the routes: the words of the path.
@@ -131,6 +143,13 @@ fn parameters(operation: &Operation) -> Vec<Value> {
         })
         .collect();
     all.extend(operation.query.iter().map(query_parameter));
+    if operation.path.ends_with("/stream") {
+        all.push(json!({
+            "name": LAST_EVENT_ID, "in": "header", "required": false,
+            "description": "Cursor of a reader that reconnects. It replaces after_seq, unless it is empty.",
+            "schema": { "type": "string", "pattern": "^[0-9]*$" },
+        }));
+    }
     if takes_key(operation.path) {
         all.push(json!({
             "name": IDEMPOTENCY_KEY_HEADER, "in": "header", "required": false,
@@ -202,6 +221,7 @@ fn response(operation: &Operation, schemas: &mut SchemaGenerator) -> Value {
         }
         Response::Stream => vec![stream()],
         Response::Text => vec![("text/plain", json!({ "type": "string" }))],
+        Response::File => vec![("application/octet-stream", json!({}))],
         Response::Document => vec![("application/json", json!({ "type": "object" }))],
     };
     let content: Map<String, Value> = content

@@ -66,6 +66,15 @@ pub trait SetupManager: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Returns those of the agents for which a secret for webhooks is stored. It may be one of an earlier agent of the
+    /// same name.
+    ///
+    /// # Errors
+    /// A message for the operator if the credentials cannot be read.
+    async fn with_webhook_secret(&self, _agents: Vec<AgentId>) -> Result<Vec<AgentId>, String> {
+        Ok(Vec::new())
+    }
+
     /// Stores the secret for webhooks of the agent with this birth. It counts from the next webhook on.
     ///
     /// # Errors

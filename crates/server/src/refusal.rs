@@ -111,6 +111,7 @@ fn status_of(error: &Error) -> StatusCode {
         }
         Error::AgentConflict { .. }
         | Error::AgentAside { .. }
+        | Error::AgentUnreadable { .. }
         | Error::SkillInstalled { .. }
         | Error::TaskInput { .. }
         | Error::SecretNotKept { .. }
@@ -187,6 +188,7 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::BodyNotPublic
         | Rejection::AttachForbidden
         | Rejection::TriggerModeNotAllowed { .. }
+        | Rejection::TriggerRevokedByOperator { .. }
         | Rejection::TriggerModeMismatch
         | Rejection::PolicyDenied { .. } => StatusCode::FORBIDDEN,
     }
@@ -201,6 +203,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         Error::Rejected(_)
         | Error::AgentNotFound { .. }
         | Error::AgentAside { .. }
+        | Error::AgentUnreadable { .. }
         | Error::AgentConflict { .. }
         | Error::AgentId(_)
         | Error::Workspace { .. }

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod archive;
+pub(crate) mod attachment;
 pub(crate) mod budget;
 pub(crate) mod callback;
 pub(crate) mod debug;

@@ -3,9 +3,9 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, budget, callback, debug, delivery, events, host_status, memory, message, model,
-    observe, operator_binding, read, run, runtime, skill, storage, task, token, trigger, usage,
-    waiting, webhook, work, workspace,
+    agent, archive, attachment, budget, callback, debug, delivery, events, host_status, memory,
+    message, model, observe, operator_binding, read, run, runtime, skill, storage, task, token,
+    trigger, usage, waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -97,6 +97,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/agents/{id}/tasks", get(task::list)),
         get_route(READ, "/agents/{id}/tasks/{task}", get(task::show)),
         get_route(READ, "/agents/{id}/tasks/{task}/output", get(task::output)),
+        get_route(READ, "/agents/{id}/attachment", get(attachment::show)),
         get_route(READ, "/agents/{id}/external-triggers", get(trigger::list)),
         get_route(READ, "/agents/{id}/webhook", get(webhook::show)),
         get_route(READ, "/agents/{id}/skills", get(skill::list)),
@@ -106,6 +107,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
             get(operator_binding::bindings),
         ),
         get_route(READ, "/agents/{id}/timers", get(waiting::timers)),
+        get_route(READ, "/agents/{id}/timers/{timer}", get(waiting::timer)),
         get_route(
             READ,
             "/agents/{id}/worktree-summary",

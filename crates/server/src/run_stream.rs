@@ -1,16 +1,17 @@
 //! The stream of one run: its news while it goes on, and its outcome at the end.
 //!
 //! Unlike an event stream it cannot be resumed: no frame has an id. A caller that disconnects stops waiting for its run,
-//! exactly as with a plain response. A caller that does not read misses deltas; the run goes on.
+//! exactly as with a plain response. A caller that does not read misses deltas, and loses its connection after a while.
 
+use crate::chunks::{ChunkSender, ReaderGone, StreamKind};
 use crate::frame;
 use crate::refusal::Refusal;
 use crate::route::run::await_outcome;
 use crate::sse::{internal, respond, write_delta};
-use crate::state::{ActState, Host};
+use crate::state::{ActState, Connection};
 use axum::Json;
 use axum::response::{IntoResponse as _, Response};
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use holon_api::event::{RUN_COMPLETED, RUN_QUEUED, STREAM_ERROR};
 use holon_api::{EventEnvelope, Projection, RunQueued};
 use holon_domain::AgentId;
@@ -19,19 +20,23 @@ use holon_domain::run::RunOnceResponse;
 use holon_engine::RunNews;
 use holon_engine::request::RunRequest;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// Capacity of the queue of news from the engine.
 const NEWS: usize = 64;
-/// Capacity of the queue of chunks to the connection.
-const CHUNKS: usize = 4;
 
 type Outcome = Pin<Box<dyn Future<Output = Result<RunOnceResponse, Refusal>> + Send>>;
 
 /// Starts a run and streams it. A run that is refused before its agent is ready gets a plain refusal.
-pub(crate) async fn open(state: &ActState, request: RunRequest) -> Result<Response, Refusal> {
+pub(crate) async fn open(
+    state: &ActState,
+    request: RunRequest,
+    connection: Option<Connection>,
+) -> Result<Response, Refusal> {
+    // Before the run begins, so that a refused one leaves nothing behind.
+    let (chunks, received) =
+        ChunkSender::open(&state.host, StreamKind::Run, connection).map_err(propose_plain_run)?;
     let (news, mut heard) = mpsc::channel(NEWS);
     let of = state.clone();
     let mut outcome: Outcome =
@@ -41,20 +46,19 @@ pub(crate) async fn open(state: &ActState, request: RunRequest) -> Result<Respon
         Some(RunNews::Began(agent_id)) = heard.recv() => agent_id,
         outcome = &mut outcome => return Ok(Json(outcome?).into_response()),
     };
-    let (chunks, received) = mpsc::channel(CHUNKS);
-    let run = StreamedRun {
-        host: Arc::clone(&state.host),
-        agent_id,
-        chunks,
-    };
+    let run = StreamedRun { agent_id, chunks };
     state.host.tasks.spawn(run.pump(heard, outcome));
     Ok(respond(received, state.reads.epoch()))
 }
 
+/// Names what a run can do without a place among the streams.
+fn propose_plain_run(refusal: Refusal) -> Refusal {
+    refusal.hint("close one, or send the run without deltas=true")
+}
+
 struct StreamedRun {
-    host: Arc<Host>,
     agent_id: AgentId,
-    chunks: mpsc::Sender<Bytes>,
+    chunks: ChunkSender,
 }
 
 impl StreamedRun {
@@ -73,13 +77,14 @@ impl StreamedRun {
                 }
                 outcome = &mut outcome => {
                     write_outcome(&mut chunk, outcome);
-                    self.send(chunk).await;
+                    // A caller that is gone does not wait for the outcome.
+                    let (Ok(()) | Err(ReaderGone)) = self.chunks.finish(chunk).await;
                     return;
                 }
                 _ = beat.tick() => frame::heartbeat(&mut chunk),
                 () = self.chunks.closed() => return,
             }
-            if !chunk.is_empty() && !self.send(chunk).await {
+            if !chunk.is_empty() && self.chunks.send(chunk).await == Err(ReaderGone) {
                 return;
             }
         }
@@ -106,16 +111,6 @@ impl StreamedRun {
             }
         }
     }
-
-    /// Sends a chunk; false if the caller is gone or the host shuts down while the caller does not read.
-    async fn send(&self, chunk: BytesMut) -> bool {
-        let chunk = chunk.freeze();
-        tokio::select! {
-            biased;
-            sent = self.chunks.send(chunk) => sent.is_ok(),
-            () = self.host.shutdown.cancelled() => false,
-        }
-    }
 }
 
 /// Writes the last frame of the stream.
@@ -128,5 +123,31 @@ fn write_outcome(chunk: &mut BytesMut, outcome: Result<RunOnceResponse, Refusal>
             let data = serde_json::to_string(&refusal.into_body()).unwrap_or_default();
             frame::notice(chunk, STREAM_ERROR, &data);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sse::tests::host;
+
+    #[test]
+    fn a_run_without_a_place_among_the_streams_is_to_be_sent_plainly() {
+        let refused = ChunkSender::open(&host(0), StreamKind::Run, None).map_err(propose_plain_run);
+        let body = refused.err().expect("no place").into_body();
+        assert_eq!(body.code.as_deref(), Some("too_many_streams"));
+        assert_eq!(body.error, "too many streams are open");
+        let hint = body.hint.unwrap_or_default();
+        assert!(hint.contains("deltas=true"), "{hint}");
+    }
+
+    #[test]
+    fn streams_of_events_take_no_place_of_a_run() {
+        let host = host(1);
+        let watched = ChunkSender::open(&host, StreamKind::Events, None);
+        assert!(ChunkSender::open(&host, StreamKind::Events, None).is_err());
+        let run = ChunkSender::open(&host, StreamKind::Run, None);
+        assert!(watched.is_ok() && run.is_ok());
+        assert!(ChunkSender::open(&host, StreamKind::Run, None).is_err());
     }
 }

@@ -10,7 +10,7 @@ use crate::router::router;
 use crate::state::{ActState, Host, ReadState, Transport};
 use crate::token::Token;
 use holon_domain::AgentId;
-use holon_domain::limits::{DRAIN_MS, STREAMS};
+use holon_domain::limits::{DRAIN_MS, REPLAYS_AT_ONCE, RUN_STREAMS, STREAMS};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
@@ -85,15 +85,19 @@ pub async fn serve(
         named_tokens: Arc::clone(&named_tokens),
         served_keys: Arc::default(),
         deliveries: Default::default(),
+        webhook_secrets: Default::default(),
         bodies: Default::default(),
         counters: Default::default(),
         advertise_url: config.advertise_url,
         streams: Arc::new(Semaphore::new(STREAMS)),
+        run_streams: Arc::new(Semaphore::new(RUN_STREAMS)),
+        replays: Arc::new(Semaphore::new(REPLAYS_AT_ONCE)),
         shutdown: signals.drain.clone(),
         tasks: tasks.clone(),
         cut_off: signals.kill.clone(),
     });
     let reads = Arc::new(ports.reads.clone());
+    let stream_reads = Arc::new(ports.reads.for_streams());
     // Returns the token that ends the listener without the others; its connections go on.
     let serve_on = |transport: Transport, listener: Listener| {
         let gate = Gate {
@@ -105,6 +109,7 @@ pub async fn serve(
         let read_state = ReadState {
             host: Arc::clone(&host),
             reads: Arc::clone(&reads),
+            stream_reads: Arc::clone(&stream_reads),
             setup: Arc::clone(&ports.setup),
             meters: ports.control.meters(),
             transport,

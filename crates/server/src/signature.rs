@@ -7,8 +7,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holon_domain::Timestamp;
+use holon_domain::delivery::TargetAuth;
 use holon_domain::hmac::{self, key_of};
-use holon_domain::limits::WEBHOOK_WINDOW_MS;
+use holon_domain::limits::{CREDENTIAL_BYTES, WEBHOOK_WINDOW_MS};
 
 /// Signatures of one webhook that are compared; a sender that changes its secret sends two.
 const SIGNATURES: usize = 16;
@@ -33,6 +34,8 @@ pub(crate) enum Unproven {
     /// There is no signature at all.
     Unsigned,
     Wrong,
+    /// The id holds a dot.
+    DottedId,
     /// The signature is right, and the time is outside of the window.
     OutsideWindow,
 }
@@ -103,6 +106,10 @@ fn check_standard(
 ) -> Result<Signed, Unproven> {
     let header = |name: HeaderName| text_of(headers, &name).ok_or(Unproven::Wrong);
     let (id, time) = (header(WEBHOOK_ID)?, header(WEBHOOK_TIMESTAMP)?);
+    // Dots separate the parts of the signed text, so with one in the id the same text would read as two messages.
+    if id.contains('.') {
+        return Err(Unproven::DottedId);
+    }
     let offered = header(WEBHOOK_SIGNATURE)?;
     let key = key_of(secret).ok_or(Unproven::Wrong)?;
     let signed: [&[u8]; 5] = [id.as_bytes(), b".", time.as_bytes(), b".", body];
@@ -124,6 +131,28 @@ fn check_standard(
         return Err(Unproven::OutsideWindow);
     }
     Ok(Signed::Standard { id: id.to_owned() })
+}
+
+/// Refuses a secret that cannot be kept with the credentials and sent or signed with. White space around it is not part
+/// of it.
+pub(crate) fn check_sent_secret(
+    secret: &str,
+    auth: TargetAuth,
+    fault: RequestFault,
+) -> Result<(), Refusal> {
+    let has_room = secret.len() <= CREDENTIAL_BYTES;
+    let secret = secret.trim();
+    if !has_room || secret.is_empty() || !secret.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let message =
+            format!("a secret has 1 to {CREDENTIAL_BYTES} visible ASCII characters and no space");
+        return Err(fault
+            .refuse(message)
+            .hint("give only the key or token, without quotes or line breaks"));
+    }
+    match auth {
+        TargetAuth::Hmac => check_secret(secret, fault),
+        TargetAuth::Bearer | TargetAuth::None => Ok(()),
+    }
 }
 
 /// Refuses a secret that has no key, with a right one as the hint.

@@ -8,6 +8,7 @@ use holon_domain::agent::Visibility;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::{EventOrder, EventQuery, EventRecord, FeedNotice, HostEntry, HostSeq};
 use holon_engine::{Error, ReadHandle};
+use std::sync::Arc;
 use tokio::sync::broadcast;
 
 /// The source of an event stream.
@@ -135,6 +136,18 @@ impl EventSource {
         match self {
             Self::Agent(agent_id) => reads.subscribe_to(agent_id),
             Self::Host => reads.subscribe_public(),
+        }
+    }
+
+    /// Subscribes to the deltas of the agent, if the reader asks for them. The host's stream has none.
+    pub(crate) fn subscribe_to_deltas(
+        &self,
+        reads: &ReadHandle,
+        wanted: bool,
+    ) -> Option<broadcast::Receiver<Arc<AssistantDelta>>> {
+        match self {
+            Self::Agent(agent_id) => wanted.then(|| reads.deltas(agent_id)),
+            Self::Host => None,
         }
     }
 

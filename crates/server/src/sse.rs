@@ -9,6 +9,9 @@
 //! reader that lags misses deltas without notice, and never an event. The deltas of a round go before its recorded
 //! event, which replaces them.
 
+mod replay;
+
+use crate::chunks::{ChunkSender, ReaderGone, StreamKind};
 use crate::frame;
 use crate::refusal::{Refusal, RequestFault};
 use crate::source::{EventSource, SourceEntry, SourcePage};
@@ -22,20 +25,18 @@ use holon_api::{AgentDeleted, Gap, Projection};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::feed::FeedNotice;
-use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG, STREAM_STALL_MS};
+use holon_domain::limits::{STREAM_HEARTBEAT_MS, STREAM_LAG};
 use holon_engine::{Error, ReadHandle};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
-use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc};
 use tokio_stream::StreamExt as _;
 use tokio_stream::wrappers::ReceiverStream;
 
 /// Reconnect delay suggested to readers, in milliseconds.
 const RETRY_MS: u64 = 1_000;
-/// Capacity of the queue of chunks to the connection.
-const CHUNKS: usize = 4;
 /// Target size of a chunk; frames are sent together up to about this many bytes.
 const CHUNK_BYTES: usize = 32 << 10;
 
@@ -53,23 +54,23 @@ pub(crate) struct StreamRequest {
 
 /// Opens a stream. All refusals come before the first byte.
 pub(crate) async fn open(state: &ReadState, request: StreamRequest) -> Result<Response, Refusal> {
-    let permit = Arc::clone(&state.host.streams)
-        .try_acquire_owned()
-        .map_err(|_| refuse_too_many())?;
+    let (chunks, received) =
+        ChunkSender::open(&state.host, StreamKind::Events, request.connection.clone())?;
     // Subscribe before reading the position, so that every later commit is noticed.
     let notices = request.source.subscribe(&state.reads);
-    let deltas = request.deltas.then(|| state.reads.deltas());
-    let cursor = start_cursor(&state.reads, &request).await?;
-    let (chunks, received) = mpsc::channel(CHUNKS);
+    let deltas = request
+        .source
+        .subscribe_to_deltas(&state.reads, request.deltas);
+    let cursor = start_cursor(&state.stream_reads, &request).await?;
     let pump = Pump {
-        reads: Arc::clone(&state.reads),
+        reads: Arc::clone(&state.stream_reads),
         host: Arc::clone(&state.host),
         request,
         cursor,
         deltas,
         chunks,
     };
-    state.host.tasks.spawn(pump.run(notices, permit));
+    state.host.tasks.spawn(pump.run(notices));
     Ok(respond(received, state.reads.epoch()))
 }
 
@@ -95,10 +96,6 @@ async fn start_cursor(reads: &ReadHandle, request: &StreamRequest) -> Result<u64
     }
 }
 
-fn refuse_too_many() -> Refusal {
-    RequestFault::TOO_MANY_STREAMS.refuse("too many event streams are open")
-}
-
 /// Refuses a cursor that this store has not issued. The stream would otherwise wait in silence.
 pub(crate) fn refuse_cursor_ahead(cursor: u64, newest: u64) -> Refusal {
     let message = format!("there is no event {cursor} yet; the newest is {newest}");
@@ -122,11 +119,11 @@ struct Pump {
     cursor: u64,
     /// Absent if the reader did not ask for deltas.
     deltas: Option<broadcast::Receiver<Arc<AssistantDelta>>>,
-    chunks: mpsc::Sender<Bytes>,
+    chunks: ChunkSender,
 }
 
 impl Pump {
-    async fn run(mut self, notices: broadcast::Receiver<FeedNotice>, permit: OwnedSemaphorePermit) {
+    async fn run(mut self, notices: broadcast::Receiver<FeedNotice>) {
         let end = match self.pump(notices).await {
             Ok(never) => match never {},
             Err(end) => end,
@@ -135,7 +132,6 @@ impl Pump {
             // The reader may already be gone, so a failure to send does not matter.
             drop(self.send(chunk).await);
         }
-        drop(permit);
     }
 
     async fn pump(
@@ -150,12 +146,6 @@ impl Pump {
             self.wait_for_notice(&mut notices).await?;
             self.follow().await?;
         }
-    }
-
-    /// Sends all events up to the newest, from any cursor.
-    async fn replay(&mut self) -> Result<(), StreamEnd> {
-        while self.send_page(&self.read_page().await?).await? {}
-        Ok(())
     }
 
     /// Sends new events. A reader that has fallen too far behind gets a gap frame and is disconnected.
@@ -175,7 +165,9 @@ impl Pump {
                     oldest_seq: None,
                 }));
             }
-            if !self.send_page(&page).await? {
+            let start = self.cursor;
+            let chunks = self.render(&page)?;
+            if !self.send_page(&page, start, chunks).await? {
                 return Ok(());
             }
         }
@@ -205,51 +197,22 @@ impl Pump {
         })
     }
 
-    /// Sends a page and returns true if there may be more events. Deltas that came before the page was read go first, so
-    /// that the deltas of a round are never sent after the round's own event. A page that has more to come and does not
-    /// move the cursor ends the stream: it would be read for ever, and nothing sent would tell that the reader left.
-    async fn send_page(&mut self, page: &SourcePage) -> Result<bool, StreamEnd> {
-        let start = self.cursor;
-        let mut chunk = BytesMut::new();
-        self.send_ready_deltas(&mut chunk).await?;
-        for entry in &page.entries {
-            let envelope = entry
-                .envelope(self.request.projection)
-                .map_err(|error| end_with_error(internal(&error)))?;
-            let data = serde_json::to_string(&envelope)
-                .map_err(|error| end_with_error(internal(&error)))?;
-            frame::event(&mut chunk, entry.seq(), &envelope.kind, &data);
-            self.cursor = entry.seq();
-            if chunk.len() >= CHUNK_BYTES {
-                self.send(chunk.split()).await?;
-            }
-        }
-        if !chunk.is_empty() {
+    /// Sends the chunks of a page that began at a cursor, and returns true if there may be more events. A page that has
+    /// more to come and does not move the cursor ends the stream: it would be read for ever, and nothing sent would tell
+    /// that the reader left.
+    async fn send_page(
+        &self,
+        page: &SourcePage,
+        start: u64,
+        chunks: Vec<BytesMut>,
+    ) -> Result<bool, StreamEnd> {
+        for chunk in chunks {
             self.send(chunk).await?;
         }
-        // The page may end with entries that are not shown.
-        self.cursor = self.cursor.max(page.cursor);
         if page.has_more && self.cursor == start {
             return Err(end_with_error(stuck_at(start)));
         }
         Ok(page.has_more)
-    }
-
-    /// Adds the deltas of this agent that have already come, and sends each full chunk.
-    async fn send_ready_deltas(&mut self, chunk: &mut BytesMut) -> Result<(), StreamEnd> {
-        while let Some(deltas) = &mut self.deltas {
-            match deltas.try_recv() {
-                Ok(delta) => {
-                    self.request.source.write_delta(chunk, &delta);
-                    if chunk.len() >= CHUNK_BYTES {
-                        self.send(chunk.split()).await?;
-                    }
-                }
-                Err(TryRecvError::Lagged(_)) => {}
-                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
-            }
-        }
-        Ok(())
     }
 
     /// Waits for a notice about this source; sends deltas and heartbeats meanwhile. Lost notices count as one.
@@ -270,8 +233,7 @@ impl Pump {
                 delta = next_delta(&mut self.deltas) => {
                     let mut chunk = BytesMut::new();
                     self.request.source.write_delta(&mut chunk, &delta);
-                    self.send_ready_deltas(&mut chunk).await?;
-                    if !chunk.is_empty() {
+                    for chunk in self.ready_deltas(chunk) {
                         self.send(chunk).await?;
                         beat.reset();
                     }
@@ -288,26 +250,12 @@ impl Pump {
     }
 
     async fn send(&self, chunk: BytesMut) -> Result<(), StreamEnd> {
-        let stalled = Duration::from_millis(STREAM_STALL_MS);
-        tokio::select! {
-            sent = tokio::time::timeout(stalled, self.chunks.send(chunk.freeze())) => match sent {
-                Ok(Ok(())) => Ok(()),
-                Ok(Err(_)) => Err(StreamEnd::Quiet),
-                Err(_) => {
-                    // The reader does not read. The end of the body would not free the connection, so the connection is
-                    // closed.
-                    if let Some(Connection(close)) = &self.request.connection {
-                        close.cancel();
-                    }
-                    Err(StreamEnd::Quiet)
-                }
-            },
-            () = self.host.shutdown.cancelled() => Err(StreamEnd::Quiet),
-        }
+        let sent = self.chunks.send(chunk).await;
+        sent.map_err(|ReaderGone| StreamEnd::Quiet)
     }
 }
 
-/// Waits for the next delta of any agent; without end if the reader did not ask for deltas.
+/// Waits for the next delta of the agent; without end if the reader did not ask for deltas.
 async fn next_delta(
     deltas: &mut Option<broadcast::Receiver<Arc<AssistantDelta>>>,
 ) -> Arc<AssistantDelta> {
@@ -360,4 +308,4 @@ fn end_with_notice(name: &str, data: &impl serde::Serialize) -> StreamEnd {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

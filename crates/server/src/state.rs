@@ -6,6 +6,7 @@ use crate::keyed::ServedKeys;
 use crate::named_tokens::NamedTokens;
 use crate::ports::{PeerCommand, SetupManager, SetupReader};
 use crate::rising_counters::RisingCounters;
+use crate::webhook_secrets::WebhookSecrets;
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use holon_domain::AgentId;
@@ -37,11 +38,16 @@ pub(crate) struct Host {
     pub(crate) named_tokens: Arc<NamedTokens>,
     pub(crate) served_keys: Arc<ServedKeys>,
     pub(crate) deliveries: DeliveryLimits,
+    pub(crate) webhook_secrets: WebhookSecrets,
     pub(crate) bodies: BodyRooms,
     pub(crate) counters: RisingCounters,
     pub(crate) advertise_url: Option<String>,
-    /// One permit per open stream.
+    /// One permit per open stream of events.
     pub(crate) streams: Arc<Semaphore>,
+    /// One permit per open stream of a run.
+    pub(crate) run_streams: Arc<Semaphore>,
+    /// Turns of streams that replay recorded events.
+    pub(crate) replays: Arc<Semaphore>,
     /// Cancelled at shutdown: streams end and connections drain.
     pub(crate) shutdown: CancellationToken,
     /// Tasks that must end before the server returns.
@@ -55,6 +61,8 @@ pub(crate) struct Host {
 pub(crate) struct ReadState {
     pub(crate) host: Arc<Host>,
     pub(crate) reads: Arc<ReadHandle>,
+    /// Reads the pages of event streams, beside all other reads.
+    pub(crate) stream_reads: Arc<ReadHandle>,
     pub(crate) setup: Arc<dyn SetupReader>,
     pub(crate) meters: HostMeters,
     pub(crate) transport: Transport,

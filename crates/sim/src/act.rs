@@ -204,6 +204,9 @@ impl World {
                 self.advance(next.millis_since(self.now));
             }
             self.due = self.read_due()?;
+            if self.plan.has(Fault::Noisy) {
+                self.choose_pass()?;
+            }
             if self.trouble(Fault::LateDue, 50) {
                 return Ok(());
             }
@@ -373,6 +376,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::BatchStopped { stamp, .. }
         | Input::WorktreeCleaned { stamp, .. }
         | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskStarted { stamp, .. }
@@ -380,14 +384,17 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
             stamp.generation != known.record.generation || !open.effects.contains(&stamp.effect)
         }
         Input::DueCame { id, .. } => !open.due.contains(id),
-        Input::ClockSetBack { pauses, .. } => {
-            !pauses.iter().any(|pause| open.due.contains(&pause.id))
+        Input::ClockSetBack { pauses, slots, .. } => {
+            let pauses = pauses.iter().map(|pause| pause.id);
+            let mut ids = pauses.chain(slots.iter().map(|slot| slot.id));
+            !ids.any(|id| open.due.contains(&id))
         }
         Input::Admit(_)
         | Input::FromCommand { .. }
         | Input::Lane { .. }
         | Input::Operator(_)
         | Input::OperatorMessage { .. }
+        | Input::HostStops
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -434,6 +441,8 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Received(_) => "received",
         Input::Deliver { .. } => "deliver",
         Input::PatchFinished { .. } => "patch_finished",
+        Input::BatchStopped { .. } => "batch stopped",
+        Input::HostStops => "host stops",
         Input::WorktreeCleaned { .. } => "worktree cleaned",
         Input::DeliverySubmitted { .. } => "delivery submitted",
         Input::Lane { .. } => "lane",

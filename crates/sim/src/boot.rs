@@ -11,13 +11,16 @@ use crate::violation::{Verdict, stored, violation};
 use crate::world::{World, kernel_of};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::EffectId;
+use holon_domain::effect::{Effect, EffectId};
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::HandledInput;
 use holon_engine::ports::CommandKey;
 use holon_store::{Db, Error, Inline, Store, WriteError};
 use std::collections::BTreeSet;
+
+/// More open effects than an agent of the simulation has.
+const EFFECTS: usize = 10_000;
 
 impl World {
     /// Kills the process and starts another on the committed rows.
@@ -79,15 +82,13 @@ impl World {
             return Ok(());
         }
         self.before_recovery = false;
-        let mut after: Option<AgentId> = None;
+        let mut from = None;
         loop {
             let length = self.page();
-            let page = stored(now(self.store.agents_to_recover(after.clone(), length))?)?;
-            let full = page.len() == length;
-            for id in page {
+            let page = stored(now(self.store.agents_to_recover(from, length))?)?;
+            for id in page.agents {
                 self.sweep(&id)?;
                 if self.is_aside(&id)? {
-                    after = Some(id);
                     continue;
                 }
                 if self.trouble(Fault::Crash, 5) {
@@ -100,7 +101,6 @@ impl World {
                 }
                 let found = self.probe_effects(&id)?;
                 if self.is_aside(&id)? {
-                    after = Some(id);
                     continue;
                 }
                 self.recover(
@@ -111,9 +111,9 @@ impl World {
                         found,
                     },
                 )?;
-                after = Some(id);
             }
-            if !full {
+            from = page.next;
+            if from.is_none() {
                 return Ok(());
             }
         }
@@ -127,13 +127,15 @@ impl World {
         if self.is_aside(id)? {
             return Ok(());
         }
+        let stopping = self.stopping_batches(id);
         let tasks = self.model.agent(id).into_iter();
         let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
         let names = |key: CommandKey| {
             let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);
             items.chain([key.name.clone()]).collect::<Vec<_>>()
         };
-        let known: BTreeSet<String> = call.into_iter().chain(tasks).flat_map(names).collect();
+        let known = call.into_iter().chain(stopping).chain(tasks);
+        let known: BTreeSet<String> = known.flat_map(names).collect();
         if self.tool_world.commands.sweep(&home, &known)? > 0 {
             self.model.coverage.count("swept");
         }
@@ -171,6 +173,21 @@ impl World {
             self.finish_too_late(flight)?;
         }
         Ok(())
+    }
+
+    /// Returns the keys of the batches that are being stopped; none if the effects cannot be read.
+    fn stopping_batches(&self, id: &AgentId) -> Vec<CommandKey> {
+        let effects = self.store.db().reader().open_effects(id, 0, EFFECTS);
+        let effects = effects.unwrap_or_default();
+        let keys = effects
+            .into_iter()
+            .filter_map(|record| match record.effect {
+                Effect::StopBatch { call_id, .. } => {
+                    Some(CommandKey::of_call(&home_of(id), &call_id))
+                }
+                _ => None,
+            });
+        keys.collect()
     }
 
     /// Returns the numbers of an agent's open effects, even if its rows are damaged.

@@ -12,7 +12,9 @@ use crate::work_calls::WorkNames;
 use crate::world::{InputResult, World};
 use holon_core::Input;
 use holon_domain::attempt::TokenUsage;
-use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope};
+use holon_domain::budget::{
+    Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, BudgetStanding, StoredBudgets,
+};
 use holon_domain::model::{ModelPrice, ModelReply};
 use holon_domain::turn::Phase;
 use holon_domain::usage::{CallEstimate, UsageFilter, UsageGrouping, day_in};
@@ -82,7 +84,7 @@ impl RunBudget {
             0 => ScopeKind::Tree,
             1 => ScopeKind::Agent,
             // Damaged rows hide whether an agent has an open call.
-            2 if plan.has(Fault::Work) && !plan.has(Fault::Damage) => ScopeKind::Item,
+            2 | 3 if plan.has(Fault::Work) && !plan.has(Fault::Damage) => ScopeKind::Item,
             _ => ScopeKind::Host,
         };
         Self {
@@ -268,7 +270,11 @@ impl World {
     /// Tells the kernel of a new process about the budget.
     pub(crate) fn show_budget(&self) {
         if let Some(budget) = self.budget() {
-            self.kernel.conditions().set_budgets(vec![budget]);
+            let meter = BudgetMeter::default();
+            self.kernel.conditions().set_budgets(StoredBudgets {
+                standings: vec![BudgetStanding { budget, meter }],
+                unreadable: Vec::new(),
+            });
         }
     }
 
@@ -308,7 +314,7 @@ impl World {
     pub(crate) fn check_budget(&self) -> Verdict<()> {
         let errors: u64 = self.budget.errors.values().sum();
         let day = self.budget_day();
-        for standing in self.read(|reader| reader.budgets(&day))? {
+        for standing in self.read(|reader| reader.budgets(&day))?.standings {
             let (meter, budget) = (standing.meter, standing.budget);
             let limit = budget.limit_tokens.or(budget.limit_micro_usd);
             let limit = limit.unwrap_or(u64::MAX);
@@ -324,7 +330,7 @@ impl World {
     /// Checks that no call has left a reservation behind, when no call is open any more.
     pub(crate) fn check_released(&self) -> Verdict<()> {
         let day = self.budget_day();
-        for standing in self.read(|reader| reader.budgets(&day))? {
+        for standing in self.read(|reader| reader.budgets(&day))?.standings {
             let meter = standing.meter;
             ensure(
                 meter.reserved_tokens == 0 && meter.reserved_micro_usd == 0,

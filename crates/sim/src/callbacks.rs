@@ -18,6 +18,9 @@ use holon_engine::kernel::Refusal;
 /// Delivery ids that senders use, few, so that many deliveries are repetitions.
 const DELIVERY_IDS: u64 = 5;
 
+/// Deliveries of a source that does not stop, two more than the credit is good for.
+const PESTERED: u64 = 8;
+
 /// A delivery that took effect.
 #[derive(Debug, Clone)]
 pub(crate) struct TakenDelivery {
@@ -52,6 +55,36 @@ impl World {
         }
         let delivery = any_delivery(&trigger, &mut self.dice);
         self.deliver(&id, delivery)
+    }
+
+    /// Delivers to an agent at rest again and again, each time once it has done what came before: more often than the
+    /// credit for ticks at once allows.
+    pub(crate) fn pester(&mut self, bound: u64) -> Verdict<()> {
+        let wakes =
+            |one: &TriggerRecord| one.is_active() && one.delivery_mode == DeliveryMode::WakeHint;
+        let found = self.model.public_names().into_iter().find_map(|id| {
+            let trigger = self.triggers_of(&id).into_iter().find(wakes)?;
+            Some((id, trigger))
+        });
+        let Some((id, trigger)) = found else {
+            return Ok(());
+        };
+        for number in 0..PESTERED {
+            let body = format!("again {number}");
+            let delivery = CallbackDelivery {
+                trigger_id: trigger.id.clone(),
+                generation: trigger.generation,
+                mode: trigger.delivery_mode,
+                source: None,
+                delivery_id: None,
+                correlation_id: None,
+                causation_id: None,
+                content: DeliveryContent::of(None, body.as_bytes()),
+            };
+            self.deliver(&id, delivery)?;
+            self.perform_all(bound)?;
+        }
+        self.run_until_idle(bound)
     }
 
     /// Reads the capabilities of an agent. Empty if its rows cannot be read.
@@ -181,7 +214,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
-        Refusal::KeyReused => false,
+        Refusal::KeyReused | Refusal::ReplyRemoved => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Stopped { .. }

@@ -96,6 +96,12 @@ pub(crate) fn about_children(asked: ModelQuery<'_>, dice: &mut Rng) -> Vec<Reply
                 json!({ "preset": "public_named", "agent_id": name, "initial_message": "go on" });
             vec![call("SpawnAgent", public)]
         }
+        // Only a parent in a project can give its children worktrees.
+        7 | 8 => {
+            let enter = call("UseWorkspace", json!({ "path": "/projects/delegated" }));
+            let part = json!({ "initial_message": "a part of it", "workspace_mode": "worktree" });
+            vec![enter, call("SpawnAgent", part)]
+        }
         _ => (0..=dice.below(3)).map(|_| spawn(dice)).collect(),
     }
 }

@@ -21,6 +21,7 @@ pub(crate) fn agent(
         attempts: outstanding.attempts,
         work: StoredWork {
             items: outstanding.items.clone(),
+            summaries: outstanding.summaries.clone(),
             waits: outstanding.waits.clone(),
             timers: outstanding.timers.clone(),
             hints: outstanding.hints.len(),

@@ -210,6 +210,7 @@ impl Command {
         let text = self.text(now);
         let bytes = text.len() as u64;
         TaskStreams {
+            combined: None,
             output: StreamPart {
                 head: text,
                 next_offset: bytes,

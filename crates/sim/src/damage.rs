@@ -9,7 +9,7 @@ use crate::violation::{Verdict, ensure, stored, violation};
 use crate::world::{InputResult, World};
 use holon_core::Input;
 use holon_domain::AgentId;
-use holon_store::{Db, Error, Inline, Ledger, commit};
+use holon_store::{Db, Error, Inline, Ledger, WriteOrder, commit};
 use holon_testkit::damage::in_image;
 
 /// Rows that may be damaged: table, column, and the condition that selects the agent's rows.
@@ -32,6 +32,17 @@ const ROWS: [(&str, &str, &str); 8] = [
     ("effects", "effect", "TRUE"),
 ];
 
+/// Rows of a child that its parent reads beside its own. An unreadable one costs the child at most.
+const ROWS_OF_CHILDREN: [(&str, &str, &str); 3] = [
+    (
+        "briefs",
+        "row",
+        "seq = (SELECT max(seq) FROM briefs WHERE agent_no = {no})",
+    ),
+    ("work_items", "record", "TRUE"),
+    ("tasks", "record", "ended IS NULL"),
+];
+
 /// Damaged rows of one agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Damage {
@@ -43,12 +54,37 @@ pub(crate) struct Damage {
 impl World {
     /// Damages a row of some undamaged agent.
     pub(crate) fn damage_any(&mut self) -> Verdict<()> {
-        let Some(id) = self.any_agent().filter(|id| self.may_be_damaged(id)) else {
+        let child = self.any_child();
+        let rows: &[_] = match child {
+            Some(_) => &ROWS_OF_CHILDREN,
+            None => &ROWS,
+        };
+        let id = child.clone().or_else(|| self.any_agent());
+        let Some(id) = id.filter(|id| self.may_be_damaged(id)) else {
             return Ok(());
         };
-        let Some((table, column, which)) = self.dice.pick(&ROWS) else {
-            return Ok(());
-        };
+        let first = self.dice.index(rows.len());
+        // A young child has few rows, so all tables are tried.
+        let tried = if child.is_some() { rows.len() } else { 1 };
+        for at in (first..rows.len()).chain(0..first).take(tried) {
+            if let Some(row) = rows.get(at)
+                && self.damage_row(&id, *row)?
+            {
+                if child.is_some() {
+                    self.model.coverage.count("damaged:child");
+                }
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Damages the rows of an agent in one table. Returns false if there are none.
+    fn damage_row(
+        &mut self,
+        id: &AgentId,
+        (table, column, which): (&'static str, &str, &str),
+    ) -> Verdict<bool> {
         let no = format!("(SELECT agent_no FROM agents WHERE agent_id = '{id}')");
         let which = which.replace("{no}", &no);
         let at = format!("agent_no = {no} AND {which}");
@@ -56,7 +92,7 @@ impl World {
         let breaks = format!("UPDATE {table} SET {column} = 'x' || {column} WHERE {at}");
         let (image, changed) = in_image(&image, &breaks);
         if changed == 0 {
-            return Ok(());
+            return Ok(false);
         }
         self.trace
             .note(|| format!("{id} {changed} of {table} damaged"));
@@ -65,8 +101,19 @@ impl World {
         let repair_sql = format!(
             "UPDATE {table} SET {column} = substr({column}, 2) WHERE agent_no = {no} AND substr({column}, 1, 1) = 'x'"
         );
-        self.damage.insert(id, Damage { table, repair_sql });
-        Ok(())
+        let damage = Damage { table, repair_sql };
+        self.damage.insert(id.clone(), damage);
+        Ok(true)
+    }
+
+    /// Returns some child, in two of three cases in which there is one.
+    fn any_child(&mut self) -> Option<AgentId> {
+        let mut children = self.model.names();
+        children.retain(|id| self.model.is_child(id));
+        if children.is_empty() || self.dice.percent(33) {
+            return None;
+        }
+        children.get(self.dice.index(children.len())).cloned()
     }
 
     fn may_be_damaged(&self, id: &AgentId) -> bool {
@@ -198,7 +245,7 @@ impl World {
         let before = events(self);
         let (agent_id, why, at) = (id.clone(), reason.clone(), self.now);
         let mark = move |ledger: &mut dyn Ledger| ledger.put_aside(&agent_id, &why, at);
-        let marked = now(commit(&self.store, 0, mark))?;
+        let marked = now(commit(&self.store, WriteOrder::runtime(0), mark))?;
         let marked = marked.map_err(|error| refused_by_store(&error))?;
         self.trace.note(|| format!("{id} put aside: {marked}"));
         self.observe_commit(&[id.clone()].into(), Default::default())?;

@@ -7,12 +7,15 @@ use crate::request::Mood;
 use crate::violation::{Verdict, ensure};
 use crate::world::World;
 use holon_core::{Input, Stamp};
-use holon_domain::TaskId;
 use holon_domain::command::CommandOutput;
 use holon_domain::effect::{Effect, EffectRecord};
+use holon_domain::event::BatchItemEnd;
 use holon_domain::task::{StartedCommand, TaskRecord, TaskReport};
+use holon_domain::{CallId, TaskId};
 use holon_engine::ports::CommandKey;
-use holon_engine::tool_outcome::{CallCleanup, commands_of_ended_task};
+use holon_engine::tool_outcome::{
+    CallCleanup, commands_of_ended_task, commands_of_stopped_batch, item_end,
+};
 
 /// Strength of a stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,6 +141,32 @@ impl World {
         Ok(report.map_or(FlightStep::Nothing, |report| {
             ended(record, &task, &key, report)
         }))
+    }
+
+    /// Kills the commands of a batch whose turn was cancelled.
+    pub(crate) fn stop_batch(
+        &mut self,
+        record: &EffectRecord,
+        call: &CallId,
+        items: u32,
+    ) -> FlightStep {
+        let keys = CommandKey::of_call(&home_of(&record.agent_id), call).items(items);
+        let mut ends = Vec::with_capacity(keys.len());
+        for key in &keys {
+            self.trace.note(|| format!("  to end: {}", key.name));
+            self.tool_world.commands.bar(key);
+            self.tool_world.commands.kill(key);
+            let report = self.tool_world.commands.report(key);
+            let begun = self.was_begun(key);
+            ends.push(report.map_or(BatchItemEnd::Unknown, |report| item_end(begun, &report)));
+        }
+        self.model.coverage.count("batch:stopped");
+        let input = Input::BatchStopped {
+            stamp: Stamp::of(record),
+            items: ends,
+        };
+        let forget = CallCleanup::Commands(commands_of_stopped_batch(keys));
+        FlightStep::GoesOn(Stage::Done(Box::new(input), forget))
     }
 
     fn was_begun(&self, key: &CommandKey) -> bool {

@@ -69,7 +69,9 @@ impl World {
                     Refusal::NotFound => {
                         lifecycle.is_none() || lifecycle == Some(Lifecycle::Deleting)
                     }
-                    Refusal::Rejected(Rejection::NoModel) | Refusal::KeyReused => false,
+                    Refusal::Rejected(Rejection::NoModel)
+                    | Refusal::KeyReused
+                    | Refusal::ReplyRemoved => false,
                     Refusal::Rejected(_) => fate == ExpectedVerdict::Refused,
                 };
                 ensure(fits, "what may enter is not refused", || {

@@ -28,6 +28,7 @@ mod log_checker;
 mod memory_calls;
 mod message;
 mod model;
+mod noise;
 mod observed_agent;
 mod operators;
 mod outage;

@@ -33,7 +33,7 @@ impl World {
             MemoryQuery::Get(get) => index.get(&get.source_ref).map(|found| match found {
                 Some(document) => memory_get::envelope(&document.content(get.max_chars)),
                 None => {
-                    let source_ref = get.source_ref.to_string();
+                    let source_ref = get.source_ref.key();
                     memory_search::failure(&run.call.name, &MemoryFault::NotFound { source_ref })
                 }
             }),

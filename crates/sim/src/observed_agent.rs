@@ -241,6 +241,13 @@ impl ObservedAgent {
                 EntryMeaning::Entered { seq, opener } => {
                     self.enter(seq, opener)?;
                     self.count_result(seq, "result:joined_turn", coverage);
+                    // An operator's instruction that joins a turn of the runtime is an instruction for that turn.
+                    let joined = self.messages.get(&seq).map(|found| found.authority);
+                    if joined == Some(AuthorityClass::OperatorInstruction)
+                        && self.turn_authority == AuthorityClass::RuntimeInstruction
+                    {
+                        self.turn_authority = AuthorityClass::OperatorInstruction;
+                    }
                 }
                 EntryMeaning::Answered(call, envelope) => {
                     coverage.result(&envelope);

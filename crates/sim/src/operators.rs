@@ -17,6 +17,9 @@ use holon_engine::kernel::Refusal;
 /// Trigger through which outside hints come.
 pub(crate) const TRIGGER: &str = "trig_sim";
 
+/// Hints of one source in a row.
+const HINT_BURST: usize = 10;
+
 impl World {
     /// Sends a random command of an operator about the work of some agent.
     pub(crate) fn command_work(&mut self) -> Verdict<()> {
@@ -116,7 +119,7 @@ impl World {
                     Refusal::Rejected(Rejection::StaleRun { .. }) => is_stale,
                     Refusal::Rejected(Rejection::Archived { .. }) => is_archived,
                     Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound => true,
-                    Refusal::Rejected(_) | Refusal::KeyReused => false,
+                    Refusal::Rejected(_) | Refusal::KeyReused | Refusal::ReplyRemoved => false,
                 };
                 ensure(
                     is_known,
@@ -137,13 +140,22 @@ impl World {
             return Ok(());
         };
         let hint = any_hint(&mut self.dice);
+        // A source that does not stop uses up what an agent is told at once.
+        let times = if self.dice.percent(10) { HINT_BURST } else { 1 };
+        for _ in 0..times {
+            self.hint_once(&id, hint.clone())?;
+        }
+        Ok(())
+    }
+
+    fn hint_once(&mut self, id: &AgentId, hint: WakeHint) -> Verdict<()> {
         self.trace.note(|| format!("{id} hint of {}", hint.key));
-        let takes = self.takes_messages(&id);
-        let before = self.hints_of(&id);
-        match self.send(&id, &Input::WakeHint(Box::new(hint)))? {
+        let takes = self.takes_messages(id);
+        let before = self.hints_of(id);
+        match self.send(id, &Input::WakeHint(Box::new(hint)))? {
             InputResult::Unknown(touched) => self.recover_doubtful_agents(touched),
             InputResult::Handled(Reply::Woken { .. }) => {
-                let after = self.hints_of(&id);
+                let after = self.hints_of(id);
                 ensure(after == before + 1, "an accepted hint is recorded", || {
                     format!("{before}, then {after}")
                 })
@@ -200,7 +212,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
-        Refusal::KeyReused => false,
+        Refusal::KeyReused | Refusal::ReplyRemoved => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Stopped { .. }
@@ -266,6 +278,7 @@ fn any_hint(dice: &mut Rng) -> WakeHint {
         correlation_id: None,
         causation_id: None,
         wait_ids: Vec::new(),
+        ended_waits: Vec::new(),
         count: 1,
         last_at: Timestamp::default(),
         earlier: Vec::new(),

@@ -145,6 +145,9 @@ impl World {
                 self.model.coverage.count("patch:finished");
                 Ok(FlightStep::outcome(Input::PatchFinished { stamp }))
             }
+            Effect::StopBatch { call_id, items, .. } => {
+                Ok(self.stop_batch(record, call_id, *items))
+            }
             Effect::CleanWorktree { .. } => {
                 self.model.coverage.count("worktree:cleaned");
                 Ok(FlightStep::outcome(Input::WorktreeCleaned {
@@ -180,6 +183,7 @@ impl World {
             | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::StopBatch { .. }
             | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. }
@@ -235,6 +239,18 @@ impl World {
 }
 
 impl World {
+    /// Performs what can be performed while no time passes.
+    pub(crate) fn perform_all(&mut self, bound: u64) -> Verdict<()> {
+        for _ in 0..bound {
+            let Some(at) = self.next_to_perform()? else {
+                break;
+            };
+            let flight = self.flights.remove(at);
+            self.perform(flight)?;
+        }
+        Ok(())
+    }
+
     /// Returns the index of the first effect that will have an outcome.
     fn next_to_perform(&mut self) -> Verdict<Option<usize>> {
         for at in 0..self.flights.len() {

@@ -65,11 +65,13 @@ pub enum Fault {
     Budget,
     /// Models make children, write to them and stop them.
     Spawn,
+    /// One agent has many timers of a second, beside a timer of another.
+    Noisy,
 }
 
 impl Fault {
     /// Every class of faults.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 31] = [
         Self::Crash,
         Self::Restart,
         Self::Stale,
@@ -100,6 +102,7 @@ impl Fault {
         Self::Delivery,
         Self::Budget,
         Self::Spawn,
+        Self::Noisy,
     ];
 
     const fn as_str(self) -> &'static str {
@@ -134,6 +137,7 @@ impl Fault {
             Self::Delivery => "delivery",
             Self::Budget => "budget",
             Self::Spawn => "spawn",
+            Self::Noisy => "noisy",
         }
     }
 }
@@ -158,16 +162,18 @@ impl Plan {
         let mut rng = Rng::new(seed ^ 0x706c_616e);
         // Few classes at a time test each of them more deeply than all at once.
         let share = 25 + rng.below(70);
-        // Deliveries, budgets and children have a draw of their own, so that earlier seeds keep their plans.
+        // Deliveries, budgets, children and noise have a draw of their own, so that earlier seeds keep their plans.
         let deliveries = Rng::new(seed ^ 0x0064_6c76).percent(share);
         let budgets = Rng::new(seed ^ 0x0062_6467).percent(share / 3);
         let spawns = Rng::new(seed ^ 0x7370_776e).percent(share / 3);
+        let noise = Rng::new(seed ^ 0x6e6f_6973).percent(share / 4);
         let faults: Vec<Fault> = Fault::ALL
             .into_iter()
             .filter(|fault| match fault {
                 Fault::Delivery => deliveries,
                 Fault::Budget => budgets,
                 Fault::Spawn => spawns,
+                Fault::Noisy => noise,
                 _ => rng.percent(share),
             })
             .collect();
@@ -176,18 +182,23 @@ impl Plan {
         if faults.contains(&Fault::Messages) {
             agents = agents.max(2);
         }
+        // So does noise, which must not delay it.
+        if faults.contains(&Fault::Noisy) {
+            agents = agents.max(2);
+        }
         // A damaged agent must leave others that continue.
         if faults.contains(&Fault::Damage) {
             agents = agents.max(2);
         }
+        let fewest = if faults.contains(&Fault::Noisy) { 2 } else { 1 };
         // Other classes need a running task first.
         if faults.contains(&Fault::Long) && rng.percent(50) {
-            (steps, agents) = (steps + 100, 1);
+            (steps, agents) = (steps + 100, agents.min(fewest));
         }
         // Some classes need a longer run: a log worth trimming, or a long chain of self-caused turns.
         let longer = faults.contains(&Fault::Retention) || faults.contains(&Fault::Restless);
         if longer && rng.percent(8) {
-            (steps, agents) = (600, 1);
+            (steps, agents) = (600, fewest);
         }
         Self {
             seed,

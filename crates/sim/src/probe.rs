@@ -36,7 +36,9 @@ impl World {
                                 self.tool_world.offer(&run.call.id, result);
                             }
                             // The kernel writes that result itself.
-                            Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
+                            Consequence::PlanWritten(_)
+                            | Consequence::ChildPrepared { .. }
+                            | Consequence::FilesSeen { .. } => {}
                         }
                     }
                     found
@@ -54,6 +56,7 @@ impl World {
                 | Effect::RemoveHome
                 | Effect::CallModel { .. }
                 | Effect::FinishPatch { .. }
+                | Effect::StopBatch { .. }
                 | Effect::CleanWorktree { .. }
                 | Effect::SubmitDelivery { .. }
                 | Effect::Deliver { .. } => continue,

@@ -64,7 +64,11 @@ pub(crate) fn answer(asked: ModelQuery<'_>, dice: &mut Rng) -> Result<ModelReply
         return Ok(reply(calls, StopReason::ToolUse));
     }
     if plan.has(Fault::Delivery) && dice.percent(10) {
-        let notice = json!({ "message": format!("look at {}", dice.below(1_000)) });
+        let number = dice.below(1_000);
+        let mut notice = json!({ "message": format!("look at {number}") });
+        if number.is_multiple_of(2) {
+            notice["attachments"] = json!(["work/report.md"]);
+        }
         return Ok(reply(
             vec![call("NotifyOperator", notice)],
             StopReason::ToolUse,

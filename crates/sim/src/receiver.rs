@@ -10,7 +10,9 @@ use holon_domain::effect::EffectId;
 use holon_domain::needs::{LoadedRows, Needs};
 use holon_domain::request_key::{KeptReply, RequestKey, TokenRecord};
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{AgentNo, BudgetChange, Error, Hook, Ledger, TargetAddition, TokenAddition};
+use holon_store::{
+    AgentNo, BudgetChange, Error, Hook, Ledger, TargetAddition, TokenAddition, WaitingAgents,
+};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The way in which a receiver's decision fails.
@@ -218,12 +220,13 @@ impl Ledger for FaultyLedger<'_> {
         self.inner.remove_budget(key)
     }
 
-    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
-        self.inner.waiting_agents(route)
-    }
-
-    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
-        self.inner.waiting_deliveries(route)
+    fn waiting_agents(
+        &mut self,
+        route: &DeliveryRoute,
+        after: Option<AgentNo>,
+        limit: usize,
+    ) -> Result<WaitingAgents, Error> {
+        self.inner.waiting_agents(route, after, limit)
     }
 
     fn after_commit(&mut self, hook: Hook) {

@@ -101,15 +101,18 @@ impl ObservedAgent {
     pub(crate) fn check_resumption(&self, expected: &Resumption) -> Verdict<()> {
         let open = self.record.open_turn.as_ref().map(|turn| turn.turn_index);
         let in_hand = self.log.in_hand().map(|call| &call.id);
-        let holds = match expected {
-            Resumption::GoesOn(turn) => open == Some(*turn),
-            Resumption::SetAside(turn) => open != Some(*turn),
-            Resumption::TakenUp(call) => in_hand == Some(call),
-            Resumption::LetGo(call) => in_hand != Some(call),
-            Resumption::Promoted(turn, call) => {
-                open == Some(*turn) && in_hand != Some(call) && self.tasks.runs(call)
-            }
-        };
+        // A child whose task was cancelled meanwhile ends when it looks for its parent.
+        let was_given_up = open.is_none() && self.record.archived_at.is_some();
+        let holds = was_given_up
+            || match expected {
+                Resumption::GoesOn(turn) => open == Some(*turn),
+                Resumption::SetAside(turn) => open != Some(*turn),
+                Resumption::TakenUp(call) => in_hand == Some(call),
+                Resumption::LetGo(call) => in_hand != Some(call),
+                Resumption::Promoted(turn, call) => {
+                    open == Some(*turn) && in_hand != Some(call) && self.tasks.runs(call)
+                }
+            };
         ensure(
             holds,
             "a message or call is set aside after three deaths without progress, and a command that runs never",

@@ -74,6 +74,7 @@ impl World {
         for number in 0..self.plan.agents {
             self.make_named(number)?;
         }
+        self.make_noise()?;
         for _ in 0..self.plan.steps {
             self.act()?;
             self.raise_budget()?;
@@ -86,9 +87,10 @@ impl World {
     fn settle_all(&mut self) -> Verdict<()> {
         self.trace.note(|| "trouble stops".to_owned());
         let mut bound = SETTLING.0 + SETTLING.1 * self.plan.steps;
-        if self.plan.has(Fault::Timers) {
+        if self.plan.has(Fault::Timers) || self.plan.has(Fault::Noisy) {
             bound += MISSED_TICKS * self.model.names().len() as u64;
         }
+        let has_hints = self.plan.has(Fault::Hints);
         self.late.clear();
         self.lift_budget()?;
         self.run_until_idle(bound)?;
@@ -122,6 +124,9 @@ impl World {
         self.run_until_idle(bound)?;
         self.deliver_held(bound)?;
         self.wake_stalled(bound)?;
+        if has_hints {
+            self.pester(bound)?;
+        }
         self.model.at_rest(&self.tool_world)?;
         self.check_bonds()?;
         self.check_released()?;

@@ -7,7 +7,9 @@ use crate::tool_run::CallStep;
 use crate::violation::Verdict;
 use crate::world::World;
 use holon_domain::AgentId;
-use holon_domain::command::{CapturedStream, CommandEnd, CommandFailure, RunningCommand};
+use holon_domain::command::{
+    CapturedStream, CommandEnd, CommandFailure, FoundRunning, RunningCommand,
+};
 use holon_domain::intent::{BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch};
 use holon_domain::task::{TaskRecord, TaskStatus, cmd_digest};
 use holon_engine::ports::{CommandKey, CommandRun};
@@ -118,6 +120,7 @@ impl World {
                 Ok(CommandRun::Running(RunningCommand {
                     workdir: run.workspace.cwd.clone(),
                     started_at: self.now,
+                    found: FoundRunning::AfterWait,
                     stdout: found.captured(clock),
                     stderr: CapturedStream::default(),
                 }))

@@ -4,7 +4,7 @@ use crate::violation::{Verdict, Violation, ensure, stored, violation};
 use crate::world::World;
 use holon_domain::effect::EffectRecord;
 use holon_domain::{AgentId, Timestamp};
-use holon_store::{DueRow, DueScope, Error, Ledger, Reader, Store, WriteError};
+use holon_store::{DueRow, DueScope, Error, Ledger, Reader, Store, WriteError, WriteOrder};
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -42,7 +42,11 @@ impl World {
         &self,
         job: impl FnMut(&mut dyn Ledger) -> Result<T, Error> + Send + 'static,
     ) -> Verdict<Result<T, WriteError>> {
-        now(holon_store::commit(&self.store, 0, job))
+        now(holon_store::commit(
+            &self.store,
+            WriteOrder::runtime(0),
+            job,
+        ))
     }
 
     /// Draws the length of the next page.

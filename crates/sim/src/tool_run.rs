@@ -16,7 +16,7 @@ use holon_domain::intent::{HostAction, TaskInput, TaskOutput, WorkQuery};
 use holon_domain::task::TaskRecord;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::{AgentId, TaskId};
-use holon_engine::tool_outcome::{ToolRunOutcome, check_takes_input};
+use holon_engine::tool_outcome::{CallCleanup, ToolRunOutcome, check_takes_input};
 use holon_engine::tool_run::ToolRun;
 use holon_engine::work_answer;
 use holon_store::Store;
@@ -103,6 +103,15 @@ impl World {
                 let fails = self.trouble(Fault::Tool, 25);
                 CallStep::Done(crate::workspaces::prepare_child(run, spawn, fails))
             }
+            HostAction::LookAtFiles { .. } => CallStep::Done(ToolRunOutcome {
+                consequence: Consequence::FilesSeen {
+                    fault: self
+                        .trouble(Fault::Tool, 25)
+                        .then(|| "there is no such file in your home".to_owned()),
+                },
+                forget: CallCleanup::Nothing,
+                referring: Vec::new(),
+            }),
         };
         Ok(match came {
             CallStep::Waits(done) => FlightStep::GoesOn(Stage::Waits(done)),
@@ -111,7 +120,7 @@ impl World {
                 let ToolRunOutcome {
                     consequence,
                     forget,
-                    succeeded: _,
+                    referring: _,
                 } = outcome;
                 match &consequence {
                     Consequence::Result(result)
@@ -121,7 +130,9 @@ impl World {
                         self.tool_world.offer(&run.call.id, result);
                     }
                     // The kernel writes that result itself.
-                    Consequence::PlanWritten(_) | Consequence::ChildPrepared { .. } => {}
+                    Consequence::PlanWritten(_)
+                    | Consequence::ChildPrepared { .. }
+                    | Consequence::FilesSeen { .. } => {}
                 }
                 let input = Input::ToolFinished {
                     stamp: Stamp::of(record),
@@ -230,7 +241,8 @@ impl Flight {
                     | HostAction::Memory(_)
                     | HostAction::UseWorkspace(_)
                     | HostAction::ViewImage { .. }
-                    | HostAction::PrepareChild(_),
+                    | HostAction::PrepareChild(_)
+                    | HostAction::LookAtFiles { .. },
                 ) => true,
                 Some(
                     HostAction::ExecCommand(_)
@@ -249,6 +261,7 @@ impl Flight {
             | Effect::StartTask { .. }
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
+            | Effect::StopBatch { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome => false,
         }

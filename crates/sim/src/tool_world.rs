@@ -54,7 +54,7 @@ impl ToolWorld {
         ToolRunOutcome {
             consequence: Consequence::PlanWritten(plan),
             forget: CallCleanup::Nothing,
-            succeeded: Vec::new(),
+            referring: Vec::new(),
         }
     }
 

@@ -18,7 +18,7 @@ const HOUR_MS: u64 = 3_600_000;
 pub(crate) struct Trees {
     /// Root and time of each spawn, by the agent that was made.
     spawned: BTreeMap<AgentId, (AgentId, Timestamp)>,
-    /// Agents above each one. Roots have none.
+    /// Supervising agents above each one. Roots and agents that own themselves have none.
     depths: BTreeMap<AgentId, u32>,
 }
 
@@ -34,7 +34,11 @@ impl Trees {
         if self.spawned.contains_key(&identity.agent_id) {
             return Ok(());
         }
-        let above = self.depths.get(parent).copied().unwrap_or(0) + 1;
+        // An agent that owns itself begins a depth of its own.
+        let above = match agent.supervision {
+            Some(_) => self.depths.get(parent).copied().unwrap_or(0) + 1,
+            None => 0,
+        };
         self.depths.insert(identity.agent_id.clone(), above);
         ensure(above <= depth, "no agent is made below the depth", || {
             format!("{} is at {above} of {depth}", identity.agent_id)

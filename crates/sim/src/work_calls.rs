@@ -111,6 +111,7 @@ pub(crate) fn timer_call(asked: ModelQuery<'_>, dice: &mut Rng) -> ReplyBlock {
             json!({ "cron": cron, "time_zone": zone })
         }
     };
+    input["summary"] = json!("look again");
     if let (Some(fields), Some(missed)) = (input.as_object_mut(), missed) {
         fields.insert("missed".to_owned(), json!(missed));
     }

@@ -216,11 +216,13 @@ fn check_tick_authority(seen: &WorkObservation<'_>) -> Verdict<()> {
                     let recheck = item.recheck.as_ref()?;
                     Some(item.provenance.authority.weaker(recheck.authority))
                 }),
-            Some("wait_over") => message.source_refs.get("waiting_intent_id").and_then(|id| {
-                let mut waits = seen.rows_before.waits.iter();
-                let wait = waits.find(|wait| wait.id.as_str() == id.as_str())?;
-                Some(wait.authority)
-            }),
+            Some("wait_over" | "wait_changed") => {
+                message.source_refs.get("waiting_intent_id").and_then(|id| {
+                    let mut waits = seen.rows_before.waits.iter();
+                    let wait = waits.find(|wait| wait.id.as_str() == id.as_str())?;
+                    Some(wait.authority)
+                })
+            }
             Some("wake_hint") => Some(authority_of_hints(seen)),
             Some(_) | None => continue,
         };

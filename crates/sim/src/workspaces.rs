@@ -49,7 +49,7 @@ pub(crate) fn prepare_child(run: &ToolRun, spawn: &SpawnAgent, fails: bool) -> T
     ToolRunOutcome {
         consequence: Consequence::ChildPrepared { selected },
         forget: CallCleanup::Nothing,
-        succeeded: Vec::new(),
+        referring: Vec::new(),
     }
 }
 
@@ -81,7 +81,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
-        Refusal::KeyReused => false,
+        Refusal::KeyReused | Refusal::ReplyRemoved => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Archived { .. }

@@ -200,6 +200,7 @@ impl World {
             | Effect::StopTask { .. }
             | Effect::RemoveHome
             | Effect::FinishPatch { .. }
+            | Effect::StopBatch { .. }
             | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,

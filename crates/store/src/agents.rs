@@ -3,16 +3,23 @@
 //! Invariant: `pending`, `interjections`, the event bounds and `attention` are written only here, in the same write
 //! as the rows they count. Other code uses them for nothing but these counts.
 
+pub(crate) mod list;
+pub(crate) mod recovery;
+#[cfg(test)]
+mod tests;
+
+pub use list::{AgentPage, ListedAgent};
+pub(crate) use list::{list_every, list_visible, visible_after};
+pub use recovery::{RecoveryCursor, RecoveryPage};
+pub(crate) use recovery::{needs_attention, temporary_aside, to_recover};
+
+use crate::attempts;
 use crate::error::Error;
 use crate::known_agents::KnownAgents;
-use crate::row::{AgentNo, all, first, json, limit, run};
-use crate::{attempts, effects};
+use crate::row::{AgentNo, all, first, json, run};
 use holon_domain::AgentId;
-use holon_domain::agent::{
-    AgentRecord, AgentRow, AgentSettings, Counters, Lifecycle, RunEnd, Visibility,
-};
+use holon_domain::agent::{AgentRecord, AgentRow, AgentSettings, Counters, Visibility};
 use holon_domain::attempt::AttemptRecord;
-use holon_domain::timer::PlannedDue;
 use rusqlite::{Connection, Row, params};
 
 /// Unit of the accounting for retention. Whole chunks make the index change rarely.
@@ -25,10 +32,10 @@ macro_rules! record_columns {
     };
 }
 
-/// Column in `BY_ID` and `VISIBLE` with the reason why an agent was put aside.
+use record_columns;
+
+/// Column in `BY_ID` and the lists with the reason why an agent was put aside.
 const ASIDE: usize = 10;
-/// Column of an agent's number in lists of all agents.
-const NUMBER: usize = 11;
 
 pub(crate) const BY_ID: &str = concat!(
     "SELECT agent_no, agent_id, ",
@@ -50,37 +57,65 @@ pub(crate) const UPDATE_SETTINGS: &str =
 /// changes.
 pub(crate) const UPDATE_INDEXED: &str =
     "UPDATE agents SET attention = ?2, event_chunks = ?3 WHERE agent_no = ?1";
-/// Finds an agent number that no table uses. Rows of an agent whose own row is gone must not become another agent's.
-pub(crate) const FREE_NO: &str = "SELECT 1 + max(coalesce((SELECT max(agent_no) FROM agents), 0), \
-     coalesce((SELECT max(agent_no) FROM messages), 0), coalesce((SELECT max(agent_no) FROM log), 0), \
-     coalesce((SELECT max(agent_no) FROM briefs), 0), coalesce((SELECT max(agent_no) FROM events), 0), \
-     coalesce((SELECT max(agent_no) FROM effects), 0), coalesce((SELECT max(agent_no) FROM due), 0), \
-     coalesce((SELECT max(agent_no) FROM tasks), 0), coalesce((SELECT max(agent_no) FROM attempts), 0), \
-     coalesce((SELECT max(agent_no) FROM blob_refs), 0), coalesce((SELECT max(agent_no) FROM interjections), 0))";
+/// Largest agent number that is given out. A row with a larger one is damaged and uses up no numbers.
+macro_rules! largest_no {
+    () => {
+        "281474976710656"
+    };
+}
+
+/// Makes the statements that look at the agent numbers of every table.
+macro_rules! over_agent_tables {
+    ($($table:literal),+) => {
+        /// Finds an agent number that no table uses. Rows of an agent whose own row is gone must not become another
+        /// agent's.
+        pub(crate) const FREE_NO: &str = concat!(
+            "SELECT 1 + max(",
+            $("coalesce((SELECT max(agent_no) FROM ", $table, " WHERE agent_no < ", largest_no!(), "), 0), ",)+
+            "0)"
+        );
+        /// Lists the tables with a row of an agent number that was never given out.
+        pub(crate) const STRAYS: &str = concat!(
+            $("SELECT '", $table, "' WHERE EXISTS (SELECT 1 FROM ", $table, " WHERE agent_no >= ", largest_no!(),
+            ") UNION ALL ",)+
+            "SELECT '' WHERE 0"
+        );
+    };
+}
+
+over_agent_tables!(
+    "agents",
+    "messages",
+    "log",
+    "briefs",
+    "events",
+    "effects",
+    "due",
+    "tasks",
+    "attempts",
+    "blob_refs",
+    "interjections",
+    "work_items",
+    "waits",
+    "timers",
+    "hints",
+    "occupancies",
+    "external_triggers",
+    "deliveries",
+    "reservations",
+    "memory_outbox",
+    "working_memory",
+    "episodes",
+    "output_refs",
+    "delivery_summaries"
+);
 const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
      newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, newest_effect, \
      newest_turn, interjections_listed) VALUES (?11, ?1, ?2, ?3, 0, 0, ?12 + 1, ?12, 0, 0, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 1)";
 const NOTE_BIRTH: &str = "UPDATE agents SET birth = ?2 WHERE agent_no = ?1";
 pub(crate) const BIRTH: &str = "SELECT birth FROM agents WHERE agent_id = ?1";
-pub(crate) const ATTENTION: &str = "SELECT agent_id FROM agents WHERE attention = 1 AND agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
-/// Agents with open effects, for boot. The table holds open effects only, so the query starts there.
-const WITH_EFFECT: &str = "SELECT DISTINCT a.agent_id FROM effects e CROSS JOIN agents a ON a.agent_no = e.agent_no \
-     WHERE a.agent_id > ?1 AND a.aside IS NULL ORDER BY a.agent_id LIMIT ?2";
 pub(crate) const IS_VISIBLE: &str = "SELECT visible FROM agents WHERE agent_id = ?1";
 pub(crate) const SETTINGS: &str = "SELECT settings FROM agents WHERE agent_id = ?1";
-pub(crate) const ASIDE_PRIVATE: &str = "SELECT agent_id, settings FROM agents WHERE attention = 1 AND visible = 0 \
-     AND aside IS NOT NULL ORDER BY agent_id LIMIT ?1";
-const VISIBLE: &str = concat!(
-    "SELECT pending, agent_id, ",
-    record_columns!(),
-    ", aside, agent_no FROM agents WHERE visible = 1 ORDER BY agent_id"
-);
-const EVERY: &str = concat!(
-    "SELECT pending, agent_id, ",
-    record_columns!(),
-    ", aside, agent_no FROM agents ORDER BY agent_id"
-);
-
 /// The derived integers of one agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tally {
@@ -132,8 +167,19 @@ pub(crate) fn read_known(
     })
 }
 
+/// Reads why an agent was put aside. A reason that is no text is a mark all the same.
+fn aside_reason(row: &Row<'_>) -> Option<String> {
+    reason_in(row, ASIDE)
+}
+
+/// Reads the reason in a column like [`aside_reason`].
+pub(crate) fn reason_in(row: &Row<'_>, column: usize) -> Option<String> {
+    let unreadable = || Some("it was put aside, and the reason cannot be read".to_owned());
+    row.get(column).unwrap_or_else(|_| unreadable())
+}
+
 fn refuse_aside(row: &Row<'_>, id: &AgentId) -> Result<(), Error> {
-    match row.get(ASIDE)? {
+    match aside_reason(row) {
         Some(reason) => Err(Error::Aside {
             agent_id: id.clone(),
             reason,
@@ -203,11 +249,14 @@ fn counters(row: &Row<'_>) -> Result<Option<Counters>, Error> {
 
 /// Returns the name of a numbered agent.
 pub(crate) fn id_of(conn: &Connection, no: AgentNo) -> Result<AgentId, Error> {
+    let found = known_id_of(conn, no)?;
+    found.ok_or_else(|| Error::contradiction(format!("there is no agent {no}")))
+}
+
+/// Returns the name of a numbered agent; `None` if there is none of this number.
+pub(crate) fn known_id_of(conn: &Connection, no: AgentNo) -> Result<Option<AgentId>, Error> {
     let name: Option<String> = first(conn, ID_OF, [no.0], |row| Ok(row.get(0)?))?;
-    name.map_or_else(
-        || Err(Error::contradiction(format!("there is no agent {no}"))),
-        |name| parse_id(&name),
-    )
+    name.map(|name| parse_id(&name)).transpose()
 }
 
 /// Parses a stored name.
@@ -268,6 +317,19 @@ pub(crate) fn insert(
     ];
     run(conn, INSERT, values)?;
     Ok(AgentNo(no))
+}
+
+/// Tells the operator of rows whose agent number was never given out. No agent reads them, and nothing removes them.
+pub(crate) fn report_strays(conn: &Connection) -> Result<(), Error> {
+    let tables: Vec<String> = all(conn, STRAYS, [], |row| Ok(row.get(0)?))?;
+    if !tables.is_empty() {
+        let tables = tables.join(", ");
+        tracing::error!(
+            tables,
+            "these tables hold rows with an agent number that was never given out; they are passed over"
+        );
+    }
+    Ok(())
 }
 
 /// Notes the first generation of a new agent, by which it is told apart from others of its name.
@@ -362,29 +424,6 @@ pub(crate) fn update(
     Ok(state)
 }
 
-/// Returns a page of the agents that boot must recover, by name: with open or queued work, in a transition, or with
-/// open effects.
-pub(crate) fn to_recover(
-    conn: &Connection,
-    after: Option<&AgentId>,
-    count: usize,
-) -> Result<Vec<AgentId>, Error> {
-    let after = after.map_or("", AgentId::as_str);
-    let page = |sql| {
-        all(conn, sql, params![after, limit(count)], |row| {
-            Ok(valid_name(parse_id(
-                row.get_ref(0)?.as_str().unwrap_or_default(),
-            )))
-        })
-    };
-    let mut found: Vec<AgentId> = page(ATTENTION)?.into_iter().flatten().collect();
-    found.extend(page(WITH_EFFECT)?.into_iter().flatten());
-    found.sort();
-    found.dedup();
-    found.truncate(count);
-    Ok(found)
-}
-
 /// Returns true if clients may see an agent. It is read from a column, so it works for an unreadable record too.
 pub(crate) fn is_public(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
     let visible: Option<bool> = first(conn, IS_VISIBLE, [id.as_str()], |row| Ok(row.get(0)?))?;
@@ -398,69 +437,8 @@ pub(crate) fn settings(conn: &Connection, id: &AgentId) -> Result<Option<AgentSe
     })
 }
 
-/// Lists the first temporary agents that were put aside, by name. An agent with unreadable settings is not known to be
-/// temporary and stays.
-pub(crate) fn temporary_aside(conn: &Connection, count: usize) -> Result<Vec<AgentId>, Error> {
-    let found = all(conn, ASIDE_PRIVATE, [limit(count)], |row| {
-        let id = valid_name(parse_id(row.get_ref(0)?.as_str().unwrap_or_default()));
-        let settings: Result<AgentSettings, Error> = json(row, 1, "agents", "settings");
-        let run = settings.ok().and_then(|settings| settings.run);
-        Ok(id.filter(|_| run.is_some_and(|run| run.when_over == RunEnd::Remove)))
-    })?;
-    Ok(found.into_iter().flatten().collect())
-}
-
-/// An agent in the list of all agents. An unreadable row does not hide the others.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListedAgent {
-    pub agent_id: AgentId,
-    /// Number of queued messages.
-    pub pending: u64,
-    /// The record, or the error that makes it unreadable.
-    pub record: Result<AgentRecord, Error>,
-    /// Reason for which it was put aside; absent if it was not.
-    pub aside: Option<String>,
-    /// Its soonest entries in the due-queue. Empty if its row names every time that may wake it.
-    pub soonest: Vec<PlannedDue>,
-}
-
-/// Lists the visible agents by name.
-pub(crate) fn list_visible(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
-    list(conn, VISIBLE)
-}
-
-/// Lists every agent by name, private ones too.
-pub(crate) fn list_every(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
-    list(conn, EVERY)
-}
-
-fn list(conn: &Connection, query: &str) -> Result<Vec<ListedAgent>, Error> {
-    let listed = all(conn, query, [], |row| {
-        let name: String = row.get(1)?;
-        let pending: i64 = row.get(0)?;
-        let Some(agent_id) = valid_name(parse_id(&name)) else {
-            return Ok(None);
-        };
-        let record = read(row);
-        let may_wake = |record: &AgentRecord| record.work.may_have_due();
-        // An entry that cannot be read is left out of the list; the due loop puts its agent aside.
-        let soonest = match record.as_ref().is_ok_and(may_wake) {
-            true => effects::soonest(conn, AgentNo(row.get(NUMBER)?)).unwrap_or_default(),
-            false => Vec::new(),
-        };
-        Ok(Some(ListedAgent {
-            agent_id,
-            pending: u64::try_from(pending).unwrap_or(0),
-            record,
-            aside: row.get(ASIDE)?,
-            soonest,
-        }))
-    })?;
-    Ok(listed.into_iter().flatten().collect())
-}
-
 /// Returns a stored name if it is valid. Other rows are skipped, because they cannot be reported by name.
-fn valid_name(name: Result<AgentId, Error>) -> Option<AgentId> {
+pub(crate) fn valid_name(name: Result<AgentId, Error>) -> Option<AgentId> {
     name.inspect_err(|error| tracing::warn!(%error, "an agent is passed over"))
         .ok()
 }
@@ -468,15 +446,3 @@ fn valid_name(name: Result<AgentId, Error>) -> Option<AgentId> {
 fn is_visible(settings: &AgentSettings) -> bool {
     settings.identity.visibility == Visibility::Public
 }
-
-/// Returns true if boot must recover the agent: it has open or queued work, or is in a transition.
-pub(crate) fn needs_attention(record: &AgentRecord, pending: u64) -> bool {
-    let in_passing = match record.lifecycle {
-        Lifecycle::Booting | Lifecycle::Deleting => true,
-        Lifecycle::Runnable | Lifecycle::Stopped => false,
-    };
-    in_passing || pending > 0 || record.open_turn.is_some() || record.is_removed_with_process()
-}
-
-#[cfg(test)]
-mod tests;

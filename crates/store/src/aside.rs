@@ -14,7 +14,8 @@ use rusqlite::{Connection, params};
 pub(crate) const REASON: &str = "SELECT aside FROM agents WHERE agent_id = ?1";
 /// Reads the newest event from its row, because the column beside the record may be the damaged one.
 pub(crate) const ENDS: &str = "SELECT coalesce((SELECT last_seq FROM events WHERE agent_no = ?1 \
-     ORDER BY last_seq DESC LIMIT 1), newest_event), event_bytes FROM agents WHERE agent_no = ?1";
+     ORDER BY last_seq DESC LIMIT 1), max(newest_event, 0)), \
+     min(max(event_bytes, 0), 4611686018427387904) FROM agents WHERE agent_no = ?1";
 pub(crate) const MARK: &str = "UPDATE agents SET aside = ?2, newest_event = ?3, event_bytes = ?4, event_chunks = ?5 \
      WHERE agent_no = ?1";
 pub(crate) const CLEAR: &str =
@@ -22,7 +23,9 @@ pub(crate) const CLEAR: &str =
 
 /// Returns the reason for which an agent was put aside, if it was.
 pub(crate) fn reason(conn: &Connection, id: &AgentId) -> Result<Option<String>, Error> {
-    let found: Option<Option<String>> = first(conn, REASON, [id.as_str()], |row| Ok(row.get(0)?))?;
+    let found = first(conn, REASON, [id.as_str()], |row| {
+        Ok(agents::reason_in(row, 0))
+    })?;
     Ok(found.flatten())
 }
 
@@ -50,7 +53,12 @@ pub(crate) fn mark(
     let event = Event::AgentPutAside(AgentPutAside {
         reason: why.to_owned(),
     });
-    let ends = events::record_one(conn, no, ends.unwrap_or_default(), now, &event)?;
+    let ends = ends.unwrap_or_default();
+    let ends = match events::record_one(conn, no, ends, now, &event) {
+        // Its events have no number left. The mark alone tells then.
+        Err(Error::Contradiction { .. }) => ends,
+        recorded => recorded?,
+    };
     let chunks = ends.bytes / CHUNK_BYTES;
     run(
         conn,

@@ -14,7 +14,7 @@ use holon_domain::task::TaskRecord;
 use holon_domain::timer::{DueId, TimerRecord, TimerStatus};
 use holon_domain::trigger::WakeHint;
 use holon_domain::wait::{WaitRecord, WaitStatus};
-use holon_domain::work_item::WorkItemRecord;
+use holon_domain::work_item::{DeliverySummaryRow, WorkItemRecord};
 use holon_domain::workspace::Occupancy;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
@@ -35,6 +35,8 @@ const TASKS: &str = "SELECT task_no, record FROM tasks WHERE agent_no = ?1 ORDER
 /// Selects all items; their records say which are active.
 const ITEMS: &str =
     "SELECT work_item_id, record FROM work_items WHERE agent_no = ?1 ORDER BY item_no";
+const SUMMARIES: &str =
+    "SELECT summary_id, row FROM delivery_summaries WHERE agent_no = ?1 ORDER BY summary_no";
 const WAITS: &str = "SELECT wait_id, record FROM waits WHERE agent_no = ?1 ORDER BY wait_no";
 const TIMERS: &str = "SELECT timer_id, record FROM timers WHERE agent_no = ?1 ORDER BY timer_no";
 const HINTS: &str = "SELECT key, record FROM hints WHERE agent_no = ?1 ORDER BY key";
@@ -58,6 +60,8 @@ pub struct OutstandingWork {
     pub tasks: Vec<TaskRecord>,
     /// Work items, open or completed, in the order they were created.
     pub items: Vec<WorkItemRecord>,
+    /// Delivery summaries of completed items, in the order they were written.
+    pub summaries: Vec<DeliverySummaryRow>,
     /// Active waits, in the order they were declared.
     pub waits: Vec<WaitRecord>,
     /// Active timers, in the order they were created.
@@ -93,6 +97,7 @@ impl Reader<'_> {
                 .unwrap_or(u32::MAX),
             tasks,
             items: self.records(no, ITEMS, "work_items")?,
+            summaries: self.records(no, SUMMARIES, "delivery_summaries")?,
             waits,
             timers,
             hints: self.records(no, HINTS, "hints")?,

@@ -144,10 +144,14 @@ impl Db {
             .filter_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark))
             .max();
         let Err(error) = self.commit() else {
+            self.note_first_commits();
             return self.conclude(batch, report);
         };
         match self.find_mark(mark, &error) {
-            Proof::Holds => self.conclude(batch, report),
+            Proof::Holds => {
+                self.note_first_commits();
+                self.conclude(batch, report);
+            }
             Proof::Absent => self.run_each_alone(batch, Some(&error), report),
             Proof::Unknown => self.answer_unknown(batch, report),
         }

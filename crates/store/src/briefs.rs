@@ -1,14 +1,12 @@
-//! The briefs table: the messages to operators. Text that is in the log is read from there.
+//! The briefs table: the messages to operators. Text that is in the log or in a delivery summary is read from there.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run, short_text};
-use crate::{agents, log};
+use crate::row::{AgentNo, all, all_readable, first, json, limit, run, short_text};
+use crate::{agents, delivery_summaries};
 use holon_domain::AgentId;
-use holon_domain::block::text_of;
 use holon_domain::brief::{BriefKind, BriefRecord, BriefRow, BriefText};
 use holon_domain::decision::BriefSeq;
 use holon_domain::feed::SeqQuery;
-use holon_domain::log::LogEntry;
 use rusqlite::{Connection, params};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -97,6 +95,18 @@ pub(crate) fn newest_rows(
     })
 }
 
+/// Returns the newest rows like [`newest_rows`], without those that cannot be read.
+pub(crate) fn newest_readable(
+    conn: &Connection,
+    no: AgentNo,
+    count: usize,
+) -> Result<Vec<BriefRow>, Error> {
+    all_readable(conn, NEWEST, params![no.0, limit(count)], |row| {
+        let seq: BriefSeq = row.get(0)?;
+        json(row, 1, "briefs", seq)
+    })
+}
+
 /// Words of an outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OutcomeWords {
@@ -146,19 +156,12 @@ fn stored(conn: &Connection, no: AgentNo, seq: BriefSeq) -> Result<Option<BriefR
     })
 }
 
-/// Reads a text that may stand in the log.
+/// Reads a text that may stand in the log or in a delivery summary.
 pub(crate) fn words_of(conn: &Connection, no: AgentNo, text: BriefText) -> Result<String, Error> {
     match text {
         BriefText::Words(words) => Ok(words),
-        BriefText::Round(seq) => match log::entry(conn, no, seq)? {
-            Some(LogEntry::AssistantRound { blocks, .. }) => Ok(text_of(&blocks)),
-            Some(_) | None => Err(Error::Row {
-                table: "log",
-                key: seq.to_string(),
-                reason: "a brief takes its words from here, but this is no assistant round"
-                    .to_owned(),
-            }),
-        },
+        BriefText::Round(seq) => delivery_summaries::words_of_round(conn, no, seq),
+        BriefText::Report(id) => delivery_summaries::words(conn, no, &id),
     }
 }
 
@@ -179,7 +182,7 @@ fn resolve(
         created_at: row.created_at,
         text: words_of(conn, no, row.text)?,
         note: row.note,
-        attachments: Vec::new(),
+        attachments: row.attachments,
         related_message_id: row
             .related_message_id
             .or_else(|| row.settles.first().cloned()),

@@ -1,40 +1,48 @@
-//! The tables of budgets and of the reservations of open model calls. Budgets belong to the host; an agent has at most
-//! one reservation, because it has at most one open call.
+//! The table of budgets: limits that operators set, each with what was spent under it. Budgets belong to the host.
+//!
+//! A row that cannot be read never counts as no budget: it is reported, and what it may cover makes no call.
 
+use crate::budget_sums::{add_reserved, stored_sum, used};
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, limit, run};
+use crate::row::{AgentNo, all, first, limit, readable, run};
 use crate::usage::stored;
 use holon_domain::budget::{
-    Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, BudgetStanding, Reservation,
+    Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetReading, BudgetScope, BudgetStanding,
+    StoredBudgets, UnreadableBudget,
 };
 use holon_domain::limits::BUDGETS;
 use holon_domain::usage::UsageCharge;
 use rusqlite::{Connection, Row, params};
 
-pub(crate) const ALL: &str = "SELECT record, day, spent_tokens, spent_micro_usd, unpriced_calls FROM budgets \
-     ORDER BY scope, key, period LIMIT ?1";
+/// Columns of a budget: what it is, what it limits, how far it is used, and its name as bytes, which always can be read.
+macro_rules! columns {
+    () => {
+        "SELECT scope, key, period, record, day, spent_tokens, spent_micro_usd, unpriced_calls, \
+         CAST(scope AS BLOB), CAST(key AS BLOB), CAST(period AS BLOB) FROM budgets "
+    };
+}
+pub(crate) const ALL: &str = concat!(columns!(), "ORDER BY scope, key, period LIMIT ?1");
+pub(crate) const ONE: &str = concat!(columns!(), "WHERE scope = ?1 AND key = ?2 AND period = ?3");
 pub(crate) const COUNT: &str = "SELECT count(*) FROM budgets";
-pub(crate) const ONE: &str = "SELECT day, spent_tokens, spent_micro_usd, unpriced_calls FROM budgets \
-     WHERE scope = ?1 AND key = ?2 AND period = ?3";
 pub(crate) const CHANGE: &str =
     "UPDATE budgets SET record = ?4 WHERE scope = ?1 AND key = ?2 AND period = ?3";
 pub(crate) const ADD: &str = "INSERT INTO budgets (scope, key, period, record, day, spent_tokens, spent_micro_usd, \
      unpriced_calls) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 pub(crate) const REMOVE: &str = "DELETE FROM budgets WHERE scope = ?1 AND key = ?2 AND period = ?3";
-/// A budget of a day begins anew with the first charge of another day. Sums saturate.
+/// Removes a row by the bytes of its name, which may be no text.
+const REMOVE_NAMED: &str = "DELETE FROM budgets WHERE CAST(scope AS BLOB) = ?1 AND CAST(key AS BLOB) = ?2 \
+     AND CAST(period AS BLOB) = ?3";
+/// A budget of a day begins anew with the first charge of another day. Sums saturate. A charge never makes a damaged row
+/// look sound: what was spent under it is not known.
 pub(crate) const SPEND: &str = "UPDATE budgets SET \
      spent_tokens = CASE WHEN period = 'day' AND day <> ?3 THEN ?4 \
          ELSE min(spent_tokens, 9223372036854775807 - ?4) + ?4 END, \
      spent_micro_usd = CASE WHEN period = 'day' AND day <> ?3 THEN ?5 \
          ELSE min(spent_micro_usd, 9223372036854775807 - ?5) + ?5 END, \
-     unpriced_calls = CASE WHEN period = 'day' AND day <> ?3 THEN ?6 ELSE unpriced_calls + ?6 END, \
-     day = ?3 WHERE scope = ?1 AND key = ?2";
-pub(crate) const RESERVE: &str = "INSERT OR REPLACE INTO reservations (agent_no, agent_id, root_id, item_id, tokens, \
-     micro_usd) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-pub(crate) const RELEASE: &str = "DELETE FROM reservations WHERE agent_no = ?1";
-
-/// Stands in a reservation for a cost that is not known.
-const UNPRICED: i64 = -1;
+     unpriced_calls = CASE WHEN period = 'day' AND day <> ?3 THEN ?6 \
+         ELSE min(unpriced_calls, 9223372036854775807 - ?6) + ?6 END, \
+     day = ?3 WHERE scope = ?1 AND key = ?2 AND spent_tokens >= 0 AND spent_micro_usd >= 0 AND unpriced_calls >= 0 \
+     AND day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'";
 
 /// The result of setting a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +53,24 @@ pub enum BudgetChange {
     TooMany,
 }
 
-/// Adds a budget or changes its limits. A new one counts what was used before it was set.
+/// A row that cannot be read, with the bytes of its name.
+struct DamagedRow {
+    budget: UnreadableBudget,
+    /// The budget that its own name stands for; absent if the name cannot be read.
+    named: Option<BudgetKey>,
+    name: [Vec<u8>; 3],
+}
+
+/// Adds a budget or changes its limits. A limit that is absent stays as it is. A new budget counts what was used before
+/// it was set, and so does one that replaces a row that cannot be read.
 pub(crate) fn set(conn: &Connection, budget: &Budget, day: &str) -> Result<BudgetChange, Error> {
     let BudgetKey { scope, period } = &budget.key;
     let (kind, key, period) = (scope.kind(), scope.key(), period.as_str());
-    let record = serde_json::to_string(budget)?;
-    if run(conn, CHANGE, params![kind, key, period, record])? > 0 {
+    let record = serde_json::to_string(&with_limits_of_before(conn, budget, day)?)?;
+    let is_there = run(conn, CHANGE, params![kind, key, period, record])? > 0;
+    // A new record mends a row whose record was the fault. A row that still cannot be read is replaced.
+    let replaced = remove_damaged(conn, &budget.key)?;
+    if is_there && first(conn, ONE, params![kind, key, period], |_| Ok(()))?.is_some() {
         return Ok(BudgetChange::Changed);
     }
     let count: Option<u64> = first(conn, COUNT, [], |row| Ok(row.get(0)?))?;
@@ -60,143 +80,200 @@ pub(crate) fn set(conn: &Connection, budget: &Budget, day: &str) -> Result<Budge
     let (tokens, cost, unpriced) = used(conn, &budget.key, day)?;
     let values = params![kind, key, period, record, day, tokens, cost, unpriced];
     run(conn, ADD, values)?;
-    Ok(BudgetChange::Added)
+    Ok(match replaced {
+        0 => BudgetChange::Added,
+        _ => BudgetChange::Changed,
+    })
 }
 
-/// Sums up what was used before a budget is set.
-fn used(conn: &Connection, key: &BudgetKey, day: &str) -> Result<(i64, i64, i64), Error> {
-    let of_scope = match key.scope {
-        BudgetScope::Agent(_) => "agent_id = ?1",
-        BudgetScope::Item(_) => "item_id = ?1",
-        BudgetScope::Tree(_) => "root_id = ?1",
-        BudgetScope::Host => "?1 = ''",
-    };
-    let of_period = match key.period {
-        BudgetPeriod::Total => "?2 IS NOT NULL",
-        BudgetPeriod::Day => "day = ?2",
-    };
-    let sql = format!(
-        "SELECT sum(input_tokens + output_tokens), sum(known_cost), sum(unpriced_calls) FROM usage \
-         WHERE {of_scope} AND {of_period}"
-    );
-    let sums = first(conn, &sql, params![key.scope.key(), day], |row| {
-        let sum = |column: usize| -> rusqlite::Result<i64> {
-            Ok(row.get::<_, Option<i64>>(column)?.unwrap_or(0))
-        };
-        Ok((sum(0)?, sum(1)?, sum(2)?))
-    })?;
-    Ok(sums.unwrap_or_default())
+/// Completes a budget with the limits that are set already. A row that cannot be read has none.
+fn with_limits_of_before(conn: &Connection, budget: &Budget, day: &str) -> Result<Budget, Error> {
+    let BudgetKey { scope, period } = &budget.key;
+    let values = params![scope.kind(), scope.key(), period.as_str()];
+    let found = readable(
+        conn,
+        first(conn, ONE, values, |row| Ok(read_row(row, day)?)),
+    )?;
+    let mut budget = budget.clone();
+    if let Some(Some(Ok(before))) = found {
+        let before = before.budget;
+        budget.limit_tokens = budget.limit_tokens.or(before.limit_tokens);
+        budget.limit_micro_usd = budget.limit_micro_usd.or(before.limit_micro_usd);
+    }
+    Ok(budget)
 }
 
-/// Removes a budget. Returns false if there is none of this name.
+/// Removes a budget, and every row that cannot be read and may be it. Returns false if there is none.
 pub(crate) fn remove(conn: &Connection, key: &BudgetKey) -> Result<bool, Error> {
     let scope = &key.scope;
     let values = params![scope.kind(), scope.key(), key.period.as_str()];
-    Ok(run(conn, REMOVE, values)? > 0)
+    let removed = run(conn, REMOVE, values)?;
+    Ok(removed + remove_damaged(conn, key)? > 0)
 }
 
-/// Lists the budgets with their meters. A row that this build cannot read limits nothing, so it is left out.
-pub(crate) fn list(conn: &Connection, day: &str) -> Result<Vec<BudgetStanding>, Error> {
-    let rows = all(conn, ALL, [limit(BUDGETS)], |row| {
-        let text: String = row.get(0)?;
-        let budget: Option<Budget> = serde_json::from_str(&text).ok();
-        budget
-            .map(|budget| {
-                let meter = to_meter(row, 1, budget.key.period, day)?;
-                Ok(BudgetStanding { budget, meter })
-            })
-            .transpose()
-    })?;
-    let mut found = Vec::new();
-    for mut standing in rows.into_iter().flatten() {
-        add_reserved(conn, &standing.budget.key.scope, None, &mut standing.meter)?;
-        found.push(standing);
+fn remove_damaged(conn: &Connection, key: &BudgetKey) -> Result<usize, Error> {
+    let mut removed = 0;
+    for damaged in rows(conn, "")?.1 {
+        // A record that names another budget says nothing against the name of its row.
+        let is_it = match &damaged.named {
+            Some(named) => named == key,
+            None => damaged.budget.keys.contains(key),
+        };
+        if is_it {
+            let [scope, key, period] = damaged.name;
+            removed += run(conn, REMOVE_NAMED, params![scope, key, period])?;
+        }
     }
-    Ok(found)
+    Ok(removed)
 }
 
-/// Reads how far a budget is used up, without the reservation of one agent. `None` if there is no such budget over all
-/// time.
+/// Reads the rows of budgets, without what open calls have reserved, and those that cannot be read.
+fn rows(conn: &Connection, day: &str) -> Result<(Vec<BudgetStanding>, Vec<DamagedRow>), Error> {
+    let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+    let read = all(conn, ALL, [limit(BUDGETS)], |row| Ok(read_row(row, day)?))?;
+    for row in read {
+        match row {
+            Ok(standing) => sound.push(standing),
+            Err(row) => damaged.push(row),
+        }
+    }
+    Ok((sound, damaged))
+}
+
+/// Lists the budgets with their meters, and the rows that cannot be read.
+pub(crate) fn list(conn: &Connection, day: &str) -> Result<StoredBudgets, Error> {
+    let (mut standings, damaged) = rows(conn, day)?;
+    for standing in &mut standings {
+        add_reserved(conn, &standing.budget.key.scope, None, &mut standing.meter)?;
+    }
+    let unreadable = damaged.into_iter().map(|damaged| damaged.budget).collect();
+    Ok(StoredBudgets {
+        standings,
+        unreadable,
+    })
+}
+
+/// Reads how far a budget is used up, without the reservation of one agent.
 pub(crate) fn meter(
     conn: &Connection,
     key: &BudgetKey,
     day: &str,
     but: AgentNo,
-) -> Result<Option<BudgetMeter>, Error> {
+) -> Result<BudgetReading, Error> {
     let scope = &key.scope;
     let values = params![scope.kind(), scope.key(), key.period.as_str()];
-    let found = first(conn, ONE, values, |row| {
-        Ok(to_meter(row, 0, key.period, day)?)
-    })?;
-    let mut meter = match (found, key.period) {
-        (Some(meter), _) => meter,
-        // Budgets of the settings have no row. A day has few rows of usage.
-        (None, BudgetPeriod::Day) => {
-            let (tokens, cost, unpriced) = used(conn, key, day)?;
-            let number = |stored: i64| u64::try_from(stored).unwrap_or(0);
-            BudgetMeter {
-                spent_tokens: number(tokens),
-                spent_micro_usd: number(cost),
-                unpriced_calls: number(unpriced),
-                ..BudgetMeter::default()
-            }
-        }
-        (None, BudgetPeriod::Total) => return Ok(None),
+    let found = readable(
+        conn,
+        first(conn, ONE, values, |row| Ok(read_row(row, day)?)),
+    )?;
+    let mut meter = match found {
+        Some(Some(Ok(standing))) => standing.meter,
+        Some(Some(Err(damaged))) => return Ok(BudgetReading::Unreadable(damaged.budget.row)),
+        None => return Ok(BudgetReading::Unreadable(format!("budgets {key}"))),
+        // Budgets of the settings have no row.
+        Some(None) if key.period == BudgetPeriod::Day => match stored_sum(conn, scope, day)? {
+            Some(meter) => meter,
+            None => return Ok(BudgetReading::Absent),
+        },
+        Some(None) => return Ok(BudgetReading::Absent),
     };
     add_reserved(conn, scope, Some(but), &mut meter)?;
-    Ok(Some(meter))
+    Ok(BudgetReading::Metered(meter))
 }
 
-fn to_meter(
-    row: &Row<'_>,
-    from: usize,
-    period: BudgetPeriod,
-    today: &str,
-) -> rusqlite::Result<BudgetMeter> {
-    let day: String = row.get(from)?;
-    if period == BudgetPeriod::Day && day != today {
-        return Ok(BudgetMeter::default());
-    }
-    let number = |column: usize| -> rusqlite::Result<u64> {
-        let stored: i64 = row.get(from + column)?;
-        Ok(u64::try_from(stored).unwrap_or(0))
+/// Reads a row of [`columns`]; the inner error is a row that is no budget.
+fn read_row(row: &Row<'_>, today: &str) -> rusqlite::Result<Result<BudgetStanding, DamagedRow>> {
+    let text = |column: usize| {
+        row.get_ref(column)?
+            .as_str()
+            .map_err(|_| rusqlite::Error::InvalidQuery)
     };
-    Ok(BudgetMeter {
-        spent_tokens: number(1)?,
-        spent_micro_usd: number(2)?,
-        unpriced_calls: number(3)?,
+    let record = text(3)
+        .ok()
+        .and_then(|text| serde_json::from_str::<Budget>(text).ok());
+    let name = [text(0).ok(), text(1).ok(), text(2).ok()];
+    let scope = match name {
+        [Some(kind), Some(key), _] => BudgetScope::from_stored(kind, key),
+        _ => None,
+    };
+    let period = name[2].and_then(BudgetPeriod::from_stored);
+    let named = scope
+        .clone()
+        .zip(period)
+        .map(|(scope, period)| BudgetKey { scope, period });
+    let fault = match (&record, &named) {
+        (_, None) => "its scope, key or period names no budget",
+        (None, Some(_)) => "its record is no budget",
+        (Some(record), Some(named)) if record.key != *named => "its record is of another budget",
+        (Some(record), Some(_)) if record.limit_tokens.or(record.limit_micro_usd).is_none() => {
+            "its record has no limit"
+        }
+        (Some(record), Some(named)) => match read_meter(row, named.period, today) {
+            Some(meter) => {
+                let budget = record.clone();
+                return Ok(Ok(BudgetStanding { budget, meter }));
+            }
+            None => "what was spent under it is no number",
+        },
+    };
+    let shown = name.map(|part| part.unwrap_or("?"));
+    let mut keys: Vec<BudgetKey> = Vec::new();
+    let periods = period.or_else(|| record.as_ref().map(|record| record.key.period));
+    let period = periods.unwrap_or_default();
+    keys.extend(scope.map(|scope| BudgetKey { scope, period }));
+    keys.extend(
+        record
+            .map(|record| record.key)
+            .filter(|key| !keys.contains(key)),
+    );
+    if keys.is_empty() {
+        let scope = BudgetScope::Host;
+        keys.push(BudgetKey { scope, period });
+    }
+    Ok(Err(DamagedRow {
+        budget: UnreadableBudget {
+            row: format!("budgets {}: {fault}", shown.join(" ").trim()),
+            keys,
+            stored_as: named.clone(),
+        },
+        named,
+        name: [row.get(8)?, row.get(9)?, row.get(10)?],
+    }))
+}
+
+/// Reads what was spent under a budget; `None` if the columns hold no meter.
+fn read_meter(row: &Row<'_>, period: BudgetPeriod, today: &str) -> Option<BudgetMeter> {
+    let day = row.get_ref(4).ok()?.as_str().ok()?;
+    let number = |column: usize| {
+        row.get::<_, i64>(column)
+            .ok()
+            .and_then(|stored| u64::try_from(stored).ok())
+    };
+    let meter = BudgetMeter {
+        spent_tokens: number(5)?,
+        spent_micro_usd: number(6)?,
+        unpriced_calls: number(7)?,
         ..BudgetMeter::default()
+    };
+    // Only a day that is written as one is another day.
+    if !is_day(day) {
+        return None;
+    }
+    let is_over = period == BudgetPeriod::Day && day != today;
+    Some(if is_over {
+        BudgetMeter::default()
+    } else {
+        meter
     })
 }
 
-/// Adds what open calls have reserved. There are only as many as agents that wait for a model.
-fn add_reserved(
-    conn: &Connection,
-    scope: &BudgetScope,
-    but: Option<AgentNo>,
-    meter: &mut BudgetMeter,
-) -> Result<(), Error> {
-    let of_scope = match scope {
-        BudgetScope::Agent(_) => "agent_id = ?1",
-        BudgetScope::Item(_) => "item_id = ?1",
-        BudgetScope::Tree(_) => "root_id = ?1",
-        BudgetScope::Host => "?1 = ''",
-    };
-    let sql = format!(
-        "SELECT tokens, micro_usd FROM reservations WHERE {of_scope} AND agent_no IS NOT ?2"
-    );
-    let but = but.map(|no| no.0);
-    let rows = all(conn, &sql, params![scope.key(), but], |row| {
-        let pair: (i64, i64) = (row.get(0)?, row.get(1)?);
-        Ok(pair)
-    })?;
-    for (tokens, micro_usd) in rows {
-        let number = |stored: i64| u64::try_from(stored).unwrap_or(0);
-        meter.reserved_tokens = meter.reserved_tokens.saturating_add(number(tokens));
-        meter.reserved_micro_usd = meter.reserved_micro_usd.saturating_add(number(micro_usd));
-        meter.unpriced_reservations += u64::from(micro_usd == UNPRICED);
-    }
-    Ok(())
+/// Returns true if a text has the form of a day, `2026-11-16`.
+fn is_day(text: &str) -> bool {
+    let digits =
+        |part: &str, count| part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = text.split('-');
+    let mut next = |count| parts.next().is_some_and(|part| digits(part, count));
+    next(4) && next(2) && next(2) && parts.next().is_none()
 }
 
 /// Adds a charge to every budget that covers it.
@@ -220,31 +297,6 @@ pub(crate) fn spend(conn: &Connection, charge: &UsageCharge) -> Result<(), Error
         ];
         run(conn, SPEND, values)?;
     }
-    Ok(())
-}
-
-/// Reserves what the open call of an agent may use. It replaces an earlier reservation of the agent.
-pub(crate) fn reserve(
-    conn: &Connection,
-    no: AgentNo,
-    reservation: &Reservation,
-) -> Result<(), Error> {
-    let item = reservation.work_item_id.as_ref();
-    let values = params![
-        no.0,
-        reservation.agent_id.as_str(),
-        reservation.root_agent_id.as_str(),
-        item.map_or("", |id| id.as_str()),
-        stored(reservation.tokens),
-        reservation.micro_usd.map_or(UNPRICED, stored)
-    ];
-    run(conn, RESERVE, values)?;
-    Ok(())
-}
-
-/// Releases the reservation of an agent.
-pub(crate) fn release(conn: &Connection, no: AgentNo) -> Result<(), Error> {
-    run(conn, RELEASE, [no.0])?;
     Ok(())
 }
 

@@ -3,11 +3,13 @@
 //! The simulation uses the same code on an in-memory database. An image of the committed state can be taken at any
 //! point and opened again as after a crash.
 
+use crate::agents;
 #[cfg(test)]
 use crate::batch::CommitFault;
 use crate::error::{Error, WriteError};
 use crate::exit::{self, LastExit, Occupant};
 use crate::feed::{Feed, FeedSource};
+use crate::generations;
 use crate::held_files::{FileId, HeldFiles, StoreLost};
 use crate::home::Home;
 use crate::known_agents::KnownAgents;
@@ -58,6 +60,8 @@ pub struct Db {
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     pub(crate) known: RefCell<KnownAgents>,
     note: Option<NoteFile>,
+    /// True once the periodic upkeep has run.
+    is_tended: bool,
     findings: Vec<String>,
     epoch: String,
     occupant: Occupant,
@@ -156,6 +160,8 @@ impl Db {
     fn start(conn: Connection, location: Location, occupant: Occupant) -> Result<Self, Error> {
         let epoch = open::epoch(&conn)?;
         let last_exit = exit::occupy(&conn, &occupant)?;
+        generations::check(&conn)?;
+        agents::report_strays(&conn)?;
         let mut db = Self {
             conn,
             location,
@@ -168,6 +174,7 @@ impl Db {
             lost: watch::Sender::new(None),
             known: RefCell::default(),
             note: None,
+            is_tended: false,
             findings: Vec::new(),
             epoch,
             occupant,
@@ -274,8 +281,22 @@ impl Db {
         lost.into()
     }
 
+    /// Records the progress of the first commits, before they are acknowledged. Without that, nothing would tell of
+    /// commits that are lost before the first upkeep.
+    pub(crate) fn note_first_commits(&mut self) {
+        if self.is_tended {
+            return;
+        }
+        if let Some(note) = &mut self.note
+            && let Ok(progress) = Progress::of(&self.conn)
+        {
+            note.advance(progress);
+        }
+    }
+
     /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
+        self.is_tended = true;
         let (Location::File(path), Some(note)) = (&self.location, &mut self.note) else {
             return;
         };

@@ -1,7 +1,7 @@
 //! Deletes an agent: a list of every table that holds rows of agents, each with its rule.
 //!
-//! Invariant: every table except those of the host (`budgets`, `delivery_targets`, `kept_replies`, `meta`, `model_limits`,
-//! `removals`, `tokens`, `tombstones`, `usage`, `workspace_profiles`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
+//! Invariant: every table except those of the host (`budgets`, `day_meters`, `delivery_targets`, `kept_replies`, `meta`,
+//! `model_limits`, `removals`, `reserved`, `spawns`, `tokens`, `tombstones`, `usage`, `workspace_profiles`, `workspaces`) is in the list, and `agents` is last, so that an interrupted deletion
 //! can always be found and resumed.
 
 use crate::error::Error;
@@ -47,6 +47,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
         "work_items",
         "DELETE FROM work_items WHERE item_no IN \
          (SELECT item_no FROM work_items WHERE agent_no = ?1 ORDER BY changed LIMIT ?2)",
+    ),
+    (
+        "delivery_summaries",
+        "DELETE FROM delivery_summaries WHERE summary_no IN \
+         (SELECT summary_no FROM delivery_summaries WHERE agent_no = ?1 ORDER BY summary_id LIMIT ?2)",
     ),
     (
         "waits",

@@ -1,7 +1,7 @@
 //! The deliveries table: what agents deliver to operators, by route and position. Only decisions write it.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all, all_readable, first, json, limit, readable, run};
 use crate::{agents, briefs};
 use holon_domain::AgentId;
 use holon_domain::decision::BriefSeq;
@@ -23,7 +23,7 @@ pub(crate) const ONE: &str =
 pub(crate) const NEWEST: &str = "SELECT record, outcome FROM deliveries \
      WHERE agent_no = ?1 AND lane = ?2 ORDER BY seq DESC LIMIT ?3";
 pub(crate) const PENDING_AGENTS: &str = "SELECT DISTINCT d.agent_no FROM deliveries d \
-     WHERE d.lane = ?1 AND d.status = 0 ORDER BY d.agent_no LIMIT ?2";
+     WHERE d.lane = ?1 AND d.status = 0 AND d.agent_no > ?3 ORDER BY d.agent_no LIMIT ?2";
 /// The newest delivery of each agent that has ended, if it was given up.
 pub(crate) const GIVEN_UP: &str = "SELECT g.outcome FROM deliveries g WHERE g.lane = ?1 AND g.status = 2 \
      AND NOT EXISTS (SELECT 1 FROM deliveries l \
@@ -189,9 +189,12 @@ pub(crate) fn row(
 pub(crate) fn lane_view(conn: &Connection, route: &DeliveryRoute) -> Result<LaneView, Error> {
     let key = route.key();
     let mut lanes = Vec::new();
-    for no in pending_agents(conn, &key, LANES_SHOWN)? {
-        let id = agents::id_of(conn, no)?;
-        let Some((_, agent)) = agents::by_id(conn, &id)? else {
+    for no in pending_agents(conn, &key, None, LANES_SHOWN)? {
+        // What an agent that cannot be read has here is counted, but its lane is not shown.
+        let Some(id) = readable(conn, agents::id_of(conn, no))? else {
+            continue;
+        };
+        let Some((_, agent)) = readable(conn, agents::by_id(conn, &id))?.flatten() else {
             continue;
         };
         if let Some(lane) = agent.outbox.lane(route) {
@@ -208,13 +211,12 @@ pub(crate) fn lane_view(conn: &Connection, route: &DeliveryRoute) -> Result<Lane
 
 /// Finds the newest delivery of a route that was given up, unless a later one of its agent was accepted.
 fn given_up(conn: &Connection, route: &DeliveryRoute) -> Result<Option<DeliveryOutcome>, Error> {
-    let outcomes: Vec<DeliveryOutcome> = all(conn, GIVEN_UP, [route.key()], outcome_of)?;
+    let outcomes: Vec<DeliveryOutcome> = all_readable(conn, GIVEN_UP, [route.key()], outcome_of)?;
     Ok(outcomes.into_iter().max_by_key(|outcome| outcome.at))
 }
 
 fn outcome_of(row: &Row<'_>) -> Result<DeliveryOutcome, Error> {
-    let text: String = row.get(0)?;
-    Ok(serde_json::from_str(&text)?)
+    json(row, 0, "deliveries", "outcome")
 }
 
 /// Reads the state of a route for one agent, which has this lane there.
@@ -224,7 +226,8 @@ pub(crate) fn lane_of_agent(
     id: &AgentId,
     lane: &OutboxLane,
 ) -> Result<LaneView, Error> {
-    let last = first(conn, LAST_END, params![no.0, lane.route.key()], outcome_of)?;
+    let last = first(conn, LAST_END, params![no.0, lane.route.key()], outcome_of);
+    let last = readable(conn, last)?.flatten();
     let is_failure = |outcome: &DeliveryOutcome| outcome.status == DeliveryStatus::FailedToSubmit;
     let pending = lane.pending();
     let lanes = (pending > 0).then(|| (id.clone(), lane.clone()));
@@ -244,37 +247,50 @@ pub(crate) fn newest(
     count: usize,
 ) -> Result<Vec<KeptDelivery>, Error> {
     let lane = route.key();
-    all(conn, NEWEST, params![no.0, lane, limit(count)], |row| {
-        let outcome: Option<String> = row.get(1)?;
-        let outcome = match outcome {
-            Some(text) => Some(serde_json::from_str(&text)?),
-            None => None,
+    all_readable(conn, NEWEST, params![no.0, lane, limit(count)], |row| {
+        let key = format!("{no}/{lane}");
+        let outcome = match row.get_ref(1)? {
+            rusqlite::types::ValueRef::Null => None,
+            _ => Some(json(row, 1, "deliveries", &key)?),
         };
-        Ok((json(row, 0, "deliveries", format!("{no}/{lane}"))?, outcome))
+        Ok((json(row, 0, "deliveries", key)?, outcome))
     })
 }
 
-/// Lists agents with a pending delivery on a route.
-pub(crate) fn pending_agents(
+/// Lists agents with a pending delivery on a route, those numbered after `after` only.
+fn pending_agents(
     conn: &Connection,
     lane: &str,
+    after: Option<AgentNo>,
     count: usize,
 ) -> Result<Vec<AgentNo>, Error> {
-    all(conn, PENDING_AGENTS, params![lane, limit(count)], |row| {
-        Ok(AgentNo(row.get(0)?))
-    })
+    let after = after.map_or(i64::MIN, |no| no.0);
+    let values = params![lane, limit(count), after];
+    all(conn, PENDING_AGENTS, values, |row| Ok(AgentNo(row.get(0)?)))
 }
 
-/// Lists every agent with a pending delivery on a route.
+/// A page of the agents with a pending delivery on a route. An agent whose name cannot be read is passed over.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WaitingAgents {
+    pub agents: Vec<AgentId>,
+    /// Where the next page begins; absent behind the last one.
+    pub next: Option<AgentNo>,
+}
+
+/// Reads a page of the agents with a pending delivery on a route.
 pub(crate) fn waiting_agents(
     conn: &Connection,
     route: &DeliveryRoute,
-) -> Result<Vec<AgentId>, Error> {
-    let found = pending_agents(conn, &route.key(), usize::MAX)?;
-    found
-        .into_iter()
-        .map(|no| agents::id_of(conn, no))
-        .collect()
+    after: Option<AgentNo>,
+    count: usize,
+) -> Result<WaitingAgents, Error> {
+    let found = pending_agents(conn, &route.key(), after, count)?;
+    let next = found.last().copied().filter(|_| found.len() >= count);
+    let mut agents = Vec::new();
+    for no in found {
+        agents.extend(readable(conn, agents::id_of(conn, no))?);
+    }
+    Ok(WaitingAgents { agents, next })
 }
 
 /// Counts the pending deliveries on a route.
@@ -315,6 +331,7 @@ mod tests {
             notification_id: None,
             correlation_id: None,
             causation_id: None,
+            attachments: Vec::new(),
         };
         write(conn, no, &record).expect("writes");
         let outcome = DeliveryOutcome {

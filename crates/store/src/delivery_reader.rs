@@ -30,6 +30,14 @@ impl Reader<'_> {
         deliveries::row(self.conn(), id, route, seq)
     }
 
+    /// Counts the deliveries on a route that have not ended, over all agents.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn waiting_deliveries(&self, route: &DeliveryRoute) -> Result<u64, Error> {
+        deliveries::pending_count(self.conn(), &route.key())
+    }
+
     /// Returns the state of a route over all agents.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The table of delivery targets. Belongs to the host, not to an agent.
 
 use crate::error::Error;
-use crate::row::{all, first, limit, run};
+use crate::row::{all_readable, first, json, limit, run};
 use holon_domain::delivery::{DeliveryRoute, DeliveryTarget};
 use holon_domain::limits::DELIVERY_TARGETS;
 use rusqlite::{Connection, params};
@@ -25,11 +25,9 @@ pub enum TargetAddition {
 
 /// Lists the targets by name. A row that this build cannot read delivers nothing, so it is left out.
 pub(crate) fn list(conn: &Connection) -> Result<Vec<DeliveryTarget>, Error> {
-    let rows = all(conn, ALL, [limit(DELIVERY_TARGETS)], |row| {
-        let text: String = row.get(1)?;
-        Ok(serde_json::from_str(&text).ok())
-    })?;
-    Ok(rows.into_iter().flatten().collect())
+    all_readable(conn, ALL, [limit(DELIVERY_TARGETS)], |row| {
+        json(row, 1, "delivery_targets", "target")
+    })
 }
 
 pub(crate) fn add(conn: &Connection, target: &DeliveryTarget) -> Result<TargetAddition, Error> {
@@ -46,8 +44,10 @@ pub(crate) fn add(conn: &Connection, target: &DeliveryTarget) -> Result<TargetAd
 
 /// Removes a target. Returns the route of its deliveries; `None` if there is none of this name.
 pub(crate) fn remove(conn: &Connection, name: &str) -> Result<Option<DeliveryRoute>, Error> {
-    let record: Option<String> = first(conn, ONE, [name], |row| Ok(row.get(0)?))?;
-    let Some(record) = record else {
+    let found = first(conn, ONE, [name], |row| {
+        Ok(json::<DeliveryTarget>(row, 0, "delivery_targets", name).ok())
+    })?;
+    let Some(target) = found else {
         return Ok(None);
     };
     run(conn, REMOVE, [name])?;
@@ -56,6 +56,5 @@ pub(crate) fn remove(conn: &Connection, name: &str) -> Result<Option<DeliveryRou
         name: name.to_owned(),
         target_id: None,
     };
-    let target: Option<DeliveryTarget> = serde_json::from_str(&record).ok();
     Ok(Some(target.map_or_else(unread, |target| target.route())))
 }

@@ -4,10 +4,10 @@
 
 use crate::agents::parse_id;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, Unreadable, all, first, json, limit, run};
 use holon_domain::effect::{Effect, EffectId, EffectRecord};
 use holon_domain::queue::QueueView;
-use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue};
+use holon_domain::timer::{DueAction, DueId, DueTime, Pause, PlannedDue, Slot};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, Row, params};
 use std::collections::BTreeSet;
@@ -24,7 +24,7 @@ const SET: &str =
 pub(crate) const CLEAR: &str = "DELETE FROM due WHERE agent_no = ?1 AND id = ?2";
 pub(crate) const DUE: &str = "SELECT a.agent_id, d.id, d.at, d.due, d.agent_no, d.set_at, d.length_ms FROM due d \
      JOIN agents a ON a.agent_no = d.agent_no WHERE d.at <= ?1 AND (d.at, d.agent_no, d.id) > (?2, ?3, ?4) \
-     AND a.aside IS NULL AND (?6 OR instr(?7, char(10) || a.agent_id || char(10)) > 0) \
+     AND a.aside IS NULL AND (instr(?7, char(10) || a.agent_id || char(10)) > 0) = ?6 \
      ORDER BY d.at, d.agent_no, d.id LIMIT ?5";
 pub(crate) const SOONEST: &str =
     "SELECT id, at, due FROM due WHERE agent_no = ?1 ORDER BY at LIMIT ?2";
@@ -46,10 +46,36 @@ pub struct DueRow {
 pub enum DueScope {
     All,
     Only(BTreeSet<AgentId>),
+    AllBut(BTreeSet<AgentId>),
+}
+
+impl DueScope {
+    /// Returns the scope without these agents.
+    #[must_use]
+    pub fn without(&self, agents: &BTreeSet<AgentId>) -> Self {
+        match self {
+            Self::All => Self::AllBut(agents.clone()),
+            Self::Only(names) => Self::Only(names - agents),
+            Self::AllBut(names) => Self::AllBut(names | agents),
+        }
+    }
+
+    /// Returns the names of the scope, one per line, and true if only these are in it. A name has no line break.
+    fn names(&self) -> (String, bool) {
+        let (names, only) = match self {
+            Self::All => return (String::new(), false),
+            Self::Only(names) => (names, true),
+            Self::AllBut(names) => (names, false),
+        };
+        let lines = names
+            .iter()
+            .fold("\n".to_owned(), |lines, name| lines + name.as_str() + "\n");
+        (lines, only)
+    }
 }
 
 /// The position of the next page in the due queue: after the last entry of the page before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DueCursor {
     at: i64,
     agent_no: i64,
@@ -146,7 +172,7 @@ pub(crate) fn set_due(
     let text = serde_json::to_string(due)?;
     let (set_at, length_ms) = match time {
         DueTime::Pause(pause) => (pause.set_at, Some(limit(pause.length_ms))),
-        DueTime::Slot(at) => (at, None),
+        DueTime::Slot(slot) => (slot.set_at, None),
     };
     let values = params![
         time.at().as_millis(),
@@ -181,27 +207,19 @@ pub(crate) fn due(
         (cursor.at, cursor.agent_no, cursor.id)
     });
     let mut page = DuePage::default();
-    // A name contains no line break, so the names are joined by lines.
-    let names = match scope {
-        DueScope::All => None,
-        DueScope::Only(names) => Some(
-            names
-                .iter()
-                .fold("\n".to_owned(), |names, name| names + name.as_str() + "\n"),
-        ),
-    };
+    let (names, only) = scope.names();
     let values = params![
         until.as_millis(),
         at,
         agent_no,
         id,
         limit(count),
-        names.is_none(),
+        only,
         names
     ];
     let read = all(conn, DUE, values, |row| {
-        let name: String = row.get(0)?;
-        match (parse_id(&name), read_due(row, &name)) {
+        let name = row.get_ref(0)?.as_str().unwrap_or_default();
+        match (parse_id(name), read_due(row, name)) {
             (Ok(agent_id), Ok((id, time, due))) => page.rows.push(DueRow {
                 agent_id,
                 id,
@@ -233,7 +251,10 @@ fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Er
             set_at: Timestamp::from_millis(set_at),
             length_ms,
         }),
-        (Some(_), None) => DueTime::Slot(at),
+        (Some(set_at), None) => DueTime::Slot(Slot {
+            at,
+            set_at: Timestamp::from_millis(set_at),
+        }),
         // An earlier build wrote the entry: a pause of unknown length, assumed to be the longest of its kind.
         (None, _) => DueTime::Pause(Pause {
             set_at: at.minus_millis(due.longest_ms()),
@@ -244,9 +265,13 @@ fn read_due(row: &Row<'_>, name: &str) -> Result<(DueId, DueTime, DueAction), Er
 }
 
 /// Lists the soonest entries of one agent, as many as a decision needs.
-pub(crate) fn soonest(conn: &Connection, no: AgentNo) -> Result<Vec<PlannedDue>, Error> {
+pub(crate) fn soonest(
+    conn: &Connection,
+    no: AgentNo,
+    unreadable: Unreadable,
+) -> Result<Vec<PlannedDue>, Error> {
     let count = limit(QueueView::SOONEST);
-    all(conn, SOONEST, params![no.0, count], |row| {
+    unreadable.all(conn, SOONEST, params![no.0, count], |row| {
         let id: DueId = row.get(0)?;
         Ok(PlannedDue {
             id,

@@ -1,10 +1,12 @@
 //! The tables working_memory and episodes: what an agent remembers of its own work.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run, short_text};
+use crate::row::{AgentNo, Unreadable, all, first, json, limit, run, short_text};
+use crate::work_items;
 use holon_domain::WorkItemId;
 use holon_domain::limits::EPISODE_CANDIDATES;
 use holon_domain::memory::{EpisodeRecord, EpisodeSeq, WorkingMemoryState};
+use holon_domain::work_item::WorkItemState;
 use rusqlite::{Connection, Row, params};
 
 const REPLACE: &str = "INSERT INTO working_memory (agent_no, record) VALUES (?1, ?2) \
@@ -56,7 +58,9 @@ pub(crate) fn one(
     no: AgentNo,
     seq: EpisodeSeq,
 ) -> Result<Option<EpisodeRecord>, Error> {
-    first(conn, ONE, params![no.0, seq], read)
+    first(conn, ONE, params![no.0, seq], |row| {
+        settled(conn, no, read(row)?)
+    })
 }
 
 /// Returns episodes before a position, the newest first.
@@ -70,7 +74,7 @@ pub(crate) fn before(
         conn,
         BEFORE,
         params![no.0, limit(before), limit(count)],
-        read,
+        |row| settled(conn, no, read(row)?),
     )
 }
 
@@ -81,7 +85,8 @@ pub(crate) fn after(
     after: EpisodeSeq,
     count: usize,
 ) -> Result<Vec<EpisodeRecord>, Error> {
-    all(conn, AFTER, params![no.0, limit(after), limit(count)], read)
+    let range = params![no.0, limit(after), limit(count)];
+    all(conn, AFTER, range, |row| settled(conn, no, read(row)?))
 }
 
 /// Returns the episodes that a prompt may show: the newest ones, and the newest ones of a work item. Newest first, each
@@ -110,7 +115,29 @@ pub(crate) fn candidates(
         )?);
     }
     found.sort_by_key(|episode| std::cmp::Reverse(episode.seq));
-    Ok(found)
+    let found = found.into_iter();
+    found.map(|episode| settled(conn, no, episode)).collect()
+}
+
+/// Returns an episode as it is told today: nothing is left to do of an item that was completed since.
+fn settled(
+    conn: &Connection,
+    no: AgentNo,
+    mut episode: EpisodeRecord,
+) -> Result<EpisodeRecord, Error> {
+    let item = episode.content.current_work_item_id.as_ref();
+    let item = item
+        .map(|id| work_items::one(conn, no, id, Unreadable::Fails))
+        .transpose();
+    let state = match item {
+        Ok(item) => item.flatten().map(|item| item.state),
+        Err(error) if error.concerns_one_agent() => None,
+        Err(error) => return Err(error),
+    };
+    if state == Some(WorkItemState::Completed) {
+        episode.forget_open_ends();
+    }
+    Ok(episode)
 }
 
 fn read(row: &Row<'_>) -> Result<EpisodeRecord, Error> {
@@ -180,6 +207,31 @@ mod tests {
 
     fn seqs(episodes: &[EpisodeRecord]) -> Vec<EpisodeSeq> {
         episodes.iter().map(|episode| episode.seq).collect()
+    }
+
+    #[test]
+    fn an_episode_of_a_completed_item_leaves_nothing_to_do() {
+        let mut db = Db::in_memory().unwrap();
+        let mut scribe = Scribe::new("a");
+        let no = db.write(|tx| tx.create_agent(&scribe.record)).unwrap();
+        let mut done = crate::samples::work_item(&id("a"), "done");
+        done.state = WorkItemState::Completed;
+        let open = crate::samples::work_item(&id("a"), "open");
+        for (seq, item) in [(1, done), (2, open)] {
+            let mut archived = episode(seq, Some(item.id.as_str()));
+            archived.summary = "turn 1: the lantern\nleft to do: light it".to_owned();
+            archived.content.carry_forward = vec!["light it".to_owned()];
+            scribe.fact(Fact::WorkItemWritten(Box::new(item)));
+            scribe.fact(Fact::EpisodeArchived(Box::new(archived)));
+        }
+        let decision = scribe.event().decide();
+        db.write(|tx| tx.apply(no, &decision)).unwrap();
+        let found = candidates(db.reader().conn(), no, None).unwrap();
+        let left: Vec<_> = found
+            .iter()
+            .map(|episode| (episode.seq, episode.summary.contains("light it")))
+            .collect();
+        assert_eq!(left, [(2, true), (1, false)]);
     }
 
     #[test]
@@ -264,7 +316,7 @@ mod tests {
             found.sort_by_key(|document| document.provenance.source_ref.clone());
             let refs: Vec<String> = found
                 .iter()
-                .map(|document| document.provenance.source_ref.to_string())
+                .map(|document| document.provenance.source_ref.key())
                 .collect();
             assert_eq!(refs, ["episode:ep_1", "episode:ep_2"]);
             assert!(found[0].body.contains("the lantern was lit"));

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 /// Mask of the primary part of an extended result code.
 const PRIMARY: i32 = 0xff;
+/// Stands for the table where SQLite reports a value without one.
+const UNNAMED_TABLE: &str = "row";
 /// Bytes of a fact that an error shows.
 const FACT_PREVIEW_BYTES: usize = 200;
 
@@ -187,6 +189,11 @@ impl Error {
         }
     }
 
+    /// Returns true if a row cannot be read and the fault does not say of which table it is.
+    pub(crate) fn names_no_table(&self) -> bool {
+        matches!(self, Self::Row { table, .. } if *table == UNNAMED_TABLE)
+    }
+
     /// Returns true if the disk is full.
     #[must_use]
     pub fn is_full(&self) -> bool {
@@ -250,12 +257,19 @@ impl From<rusqlite::Error> for Error {
         // A value that does not fit its column is the fault of one row, not of the database.
         if let rusqlite::Error::InvalidColumnType(column, ..)
         | rusqlite::Error::FromSqlConversionFailure(column, ..)
-        | rusqlite::Error::IntegralValueOutOfRange(column, _) = error
+        | rusqlite::Error::Utf8Error(column, _)
+        | rusqlite::Error::IntegralValueOutOfRange(column, _) = &error
         {
             return Self::Row {
-                table: "row",
+                table: UNNAMED_TABLE,
                 key: format!("column {column}"),
-                reason: error.to_string(),
+                // The name of a column without one is the statement, which says nothing to the reader.
+                reason: match &error {
+                    rusqlite::Error::InvalidColumnType(_, _, found) => {
+                        format!("it holds a value of the type {found}")
+                    }
+                    other => other.to_string(),
+                },
             };
         }
         // Only a decision can write a number that no column can hold, so it is the decision's fault.
@@ -265,10 +279,11 @@ impl From<rusqlite::Error> for Error {
         let code = error
             .sqlite_error()
             .map_or(rusqlite::ffi::SQLITE_ERROR, |found| found.extended_code);
-        Self::Sqlite {
-            code,
-            message: error.to_string(),
-        }
+        let message = match &error {
+            rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+            other => other.to_string(),
+        };
+        Self::Sqlite { code, message }
     }
 }
 

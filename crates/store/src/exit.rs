@@ -4,6 +4,7 @@
 //! performs the work of one agent only. It must neither hide a crash of the last host nor make a clean exit look like a
 //! crash, so it writes its own mark (`run/AGENT`), which counts for that agent until the next host starts.
 
+use crate::budget_sums::RELEASE_STRAYS;
 use crate::error::Error;
 use crate::row::{all, first, run};
 use holon_domain::AgentId;
@@ -76,6 +77,7 @@ pub(crate) fn occupy(conn: &Connection, occupant: &Occupant) -> Result<LastExit,
                 set(conn, CLEAN_EXIT, IN_USE)?;
             }
             run(conn, UNSET_RUNS, [])?;
+            run(conn, RELEASE_STRAYS, [])?;
         }
         Occupant::Run(Some(agent_id)) => set(conn, &run_key(agent_id), IN_USE)?,
         Occupant::Run(None) => {}

@@ -4,7 +4,7 @@ use crate::effects;
 use crate::error::Error;
 use crate::queue::read_entry;
 use crate::reader::Reader;
-use crate::row::{AgentNo, all, first, json, limit};
+use crate::row::{AgentNo, json, limit};
 use holon_domain::Timestamp;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueEntry;
@@ -26,7 +26,7 @@ impl Reader<'_> {
         no: AgentNo,
         count: usize,
     ) -> Result<Vec<(Timestamp, DueAction)>, Error> {
-        all(
+        self.unreadable().all(
             self.conn(),
             DUE_OF_AGENT,
             params![no.0, limit(count)],
@@ -43,7 +43,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or an entry cannot be read.
     pub fn soonest_due(&self, no: AgentNo) -> Result<Vec<PlannedDue>, Error> {
-        effects::soonest(self.conn(), no)
+        effects::soonest(self.conn(), no, self.unreadable())
     }
 
     /// Returns the queued message that was admitted first, in any band.
@@ -53,7 +53,7 @@ impl Reader<'_> {
     pub fn oldest_queued(&self, no: AgentNo) -> Result<Option<QueueEntry>, Error> {
         let mut oldest: Option<QueueEntry> = None;
         for band in Priority::ALL {
-            let found = first(
+            let found = self.unreadable().first(
                 self.conn(),
                 OLDEST_OF_BAND,
                 params![no.0, band.rank()],

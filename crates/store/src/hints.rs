@@ -1,7 +1,7 @@
 //! The hints table: wake hints that no tick has delivered yet, one per source.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, json, run};
+use crate::row::{AgentNo, Unreadable, json, run};
 use holon_domain::limits::WAKE_HINTS;
 use holon_domain::trigger::WakeHint;
 use rusqlite::{Connection, Row, params};
@@ -28,8 +28,12 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, hint: &WakeHint) -> Result<(
 }
 
 /// Lists the pending hints.
-pub(crate) fn pending(conn: &Connection, no: AgentNo) -> Result<Vec<WakeHint>, Error> {
-    all(conn, PENDING, params![no.0, WAKE_HINTS], read)
+pub(crate) fn pending(
+    conn: &Connection,
+    no: AgentNo,
+    unreadable: Unreadable,
+) -> Result<Vec<WakeHint>, Error> {
+    unreadable.all(conn, PENDING, params![no.0, WAKE_HINTS], read)
 }
 
 /// Deletes the pending hints, which a tick now contains.

@@ -4,7 +4,7 @@
 //! - What goes of the log, the briefs and the events is a prefix of each. A cursor behind it stays valid.
 //! - An open turn and what a prompt shows of earlier turns stay. If the store only needs space, the newest messages stay
 //!   with their turns.
-//! - A brief that takes its words from a removed entry gets a copy of them in the same commit.
+//! - A brief or a report that takes its words from a removed entry gets a copy of them in the same commit.
 //! - A message stays while it is not final, while a kept entry, the open turn, open work or an active task names it, and
 //!   if it is the newest one of the operator.
 //! - A text of a frame, or an output file of a command, goes with the last entry that names it, and not before.
@@ -17,11 +17,12 @@ pub(crate) mod briefs;
 pub(crate) mod events;
 pub(crate) mod messages;
 mod outputs;
+pub(crate) mod reports;
 pub(crate) mod texts;
 
 use crate::error::Error;
 use crate::retention::give_back_pages;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, all_readable, first, json, limit, run};
 use crate::{agents, log};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentSettings};
@@ -81,6 +82,7 @@ struct Cut {
 pub(crate) struct Plan {
     cut: Cut,
     briefs: briefs::BriefPlan,
+    reports: reports::ReportPlan,
     events: Option<events::EventPlan>,
     texts: texts::TextPlan,
     /// End of the agent's log.
@@ -104,6 +106,7 @@ pub(crate) fn plan(
     };
     let messages = messages::plan(conn, no, agent, &from.messages, &cut)?;
     let briefs = briefs::plan(conn, no, agent, from.brief, &cut)?;
+    let reports = reports::plan(conn, no, from.entry, &cut)?;
     let events = events::plan(conn, no, from.event, cut.at)?;
     let outputs = outputs::plan(conn, no, &from.outputs, &cut)?;
     let texts = texts::plan(conn, no, &from.texts, &cut)?;
@@ -119,7 +122,7 @@ pub(crate) fn plan(
             + briefs.removed.iter().map(|brief| brief.bytes).sum::<u64>()
             + events.as_ref().map_or(0, |events| events.bytes)
             + texts.bytes)
-            .saturating_sub(briefs.copied_bytes()),
+            .saturating_sub(briefs.copied_bytes() + reports.copied_bytes()),
         files: 0,
         file_bytes: 0,
     };
@@ -139,6 +142,7 @@ pub(crate) fn plan(
             oldest_left,
         },
         briefs,
+        reports,
         events,
         texts,
         newest_entry: agent.counters.log,
@@ -149,6 +153,7 @@ pub(crate) fn plan(
 /// Removes what a plan of this transaction names.
 pub(crate) fn apply(conn: &Connection, no: AgentNo, plan: &Plan) -> Result<(), Error> {
     briefs::apply(conn, no, &plan.briefs)?;
+    reports::apply(conn, no, &plan.reports)?;
     run(conn, REMOVE_ENTRIES, params![no.0, plan.cut.through])?;
     for seq in &plan.step.messages {
         run(conn, messages::REMOVE_MESSAGE, params![no.0, seq])?;
@@ -313,7 +318,7 @@ fn not_named_next(
 
 /// Lists the agents with history.
 pub(crate) fn holders(conn: &Connection) -> Result<Vec<HistoryHolder>, Error> {
-    let found = all(conn, HOLDERS, [], |row| {
+    let found = all_readable(conn, HOLDERS, [], |row| {
         let name: String = row.get(0)?;
         let (at, settings) = (row.get(2)?, json::<AgentSettings>(row, 1, "agents", &name));
         // An agent whose settings cannot be read is put aside by the decision that needs them.

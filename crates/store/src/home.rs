@@ -91,8 +91,8 @@ pub enum HomeError {
 pub enum HomeState {
     /// The first start creates it.
     Missing,
-    /// Open to others, but it holds nothing. The first start makes it private.
-    EmptyAndLoose,
+    /// Open to others, but no host has run in it. The first start makes it private.
+    NewAndLoose,
     Private,
 }
 
@@ -125,14 +125,14 @@ impl Home {
         Ok(home)
     }
 
-    /// Creates the directories of a home that are missing and checks that it is private, without owning it. An empty
-    /// directory that others may enter, such as one that `mkdir` has just made, is made private.
+    /// Creates the directories of a home that are missing and checks that it is private, without owning it. A directory
+    /// that others may enter and in which no host has run, such as one that `mkdir` has just made, is made private.
     ///
     /// # Errors
     /// When the home belongs to another user, is open to others, or cannot be written.
     pub fn prepare(path: &Path) -> Result<(), HomeError> {
         make_private(path)?;
-        if Self::examine(path)? == HomeState::EmptyAndLoose {
+        if Self::examine(path)? == HomeState::NewAndLoose {
             tighten(path)?;
         }
         for part in PARTS {
@@ -178,7 +178,7 @@ impl Home {
         }
         match check(path) {
             Ok(()) => Ok(HomeState::Private),
-            Err(HomeError::Loose { .. }) if is_empty(path) => Ok(HomeState::EmptyAndLoose),
+            Err(HomeError::Loose { .. }) if is_unused(path) => Ok(HomeState::NewAndLoose),
             Err(error) => Err(error),
         }
     }
@@ -306,6 +306,23 @@ fn make_private(path: &Path) -> Result<(), HomeError> {
     tighten(path)
 }
 
+/// Files that an operator puts into a home before its first start. Each marks a directory as a home.
+const PREPARED: [&str; 2] = ["config.toml", "credentials.json"];
+/// A directory that an operator may put beside them. Others have one of this name too, so it marks nothing.
+const SCRIPTS: &str = "scripts";
+
+/// Returns true if no host has run in the directory: it holds at most what an operator prepares. One that cannot be read
+/// may hold something else.
+fn is_unused(path: &Path) -> bool {
+    let is_prepared = |entry: std::io::Result<fs::DirEntry>| {
+        entry.is_ok_and(|entry| {
+            let mut names = PREPARED.into_iter().chain([SCRIPTS]);
+            names.any(|name| entry.file_name() == name)
+        })
+    };
+    fs::read_dir(path).is_ok_and(|mut entries| entries.all(is_prepared))
+}
+
 /// Returns true if the directory holds nothing. One that cannot be read may hold something.
 fn is_empty(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
@@ -333,7 +350,7 @@ fn check(path: &Path) -> Result<(), HomeError> {
     let path = path.to_owned();
     // Advice to close such a directory would break what it is for.
     let is_shared = mode & STICKY != 0 || path.parent().is_none();
-    let marks = PARTS.into_iter().chain(["config.toml"]);
+    let marks = PARTS.into_iter().chain(PREPARED);
     let is_home = marks.map(|mark| path.join(mark)).any(|mark| mark.exists());
     if is_shared || !is_home && !is_empty(&path) {
         return Err(HomeError::NoHome { path, mode });

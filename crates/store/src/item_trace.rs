@@ -1,7 +1,7 @@
 //! Reads the latest steps of the turns that worked on a work item, from the log.
 //!
-//! The frame of a turn names the item that was current when the turn began, and its brief the item it ended with. Only a
-//! few of the newest entries are searched, so the cost does not grow with the log.
+//! A turn worked on an item if its message, one of its calls or its brief names the item. Only a few of the newest entries
+//! are searched, so the cost does not grow with the log.
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, json, limit};
@@ -24,6 +24,12 @@ const BRIEFS: usize = 12;
 const STEPS: usize = 12;
 /// Bytes of a text that are read; a prompt shows less.
 const TEXT_BYTES: usize = 400;
+
+/// Places in the result of a call that name the item which the call was about.
+const NAMED: [&str; 2] = ["/work_item/id", "/wait/work_item_id"];
+/// The tool whose result names its item as the current one. Other results name the current item beside theirs.
+const PICK: &str = "PickWorkItem";
+const PICKED: &str = "/current_work_item_id";
 
 pub(crate) const BEFORE: &str = "SELECT seq, turn_index, entry FROM log \
      WHERE agent_no = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
@@ -66,8 +72,7 @@ struct Row {
     entry: LogEntry,
 }
 
-/// Returns the turns that worked on the item: the one that created it, and those that began with it, picked it, or ended
-/// with it.
+/// Returns the turns that worked on the item: the one that created it, and those whose message, calls or brief name it.
 fn turns_of(
     conn: &Connection,
     no: AgentNo,
@@ -99,8 +104,11 @@ fn names(entry: &LogEntry, item: &WorkItemId) -> bool {
         LogEntry::Frame(frame) => frame.work_item_id.as_ref() == Some(item),
         LogEntry::ToolResult { envelope, .. } => match &envelope.outcome {
             ToolOutcome::Success { result } => {
-                let picked = result.get("current_work_item_id");
-                picked.and_then(Value::as_str) == Some(item.as_str())
+                let picked = (envelope.tool_name == PICK).then_some(&PICKED);
+                NAMED.iter().chain(picked).any(|place| {
+                    let named = result.pointer(place).and_then(Value::as_str);
+                    named == Some(item.as_str())
+                })
             }
             ToolOutcome::Error { .. } => false,
         },
@@ -122,4 +130,33 @@ fn action(entry: LogEntry) -> Option<StepAction> {
         tool: envelope.tool_name,
         summary: envelope.summary_text,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::CallId;
+    use holon_domain::tool::ToolEnvelope;
+    use serde_json::json;
+
+    #[test]
+    fn a_call_is_about_the_item_it_changed_and_not_about_the_one_that_keeps_the_focus() {
+        let (done, focused) = (json!({ "id": "work_done" }), "work_focused");
+        let result = json!({ "work_item": done, "current_work_item_id": focused });
+        let picked = json!({ "current_work_item_id": focused });
+        for (tool, result, item, expected) in [
+            ("CompleteWorkItem", &result, "work_done", true),
+            ("CompleteWorkItem", &result, focused, false),
+            (PICK, &picked, focused, true),
+        ] {
+            let entry = LogEntry::ToolResult {
+                round: 1,
+                call_id: CallId::from_stored("call_1"),
+                envelope: ToolEnvelope::success(tool, "done", result.clone()),
+                duration_ms: 1,
+            };
+            let named = names(&entry, &WorkItemId::from_stored(item));
+            assert_eq!(named, expected, "{tool} {item}");
+        }
+    }
 }

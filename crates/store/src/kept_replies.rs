@@ -3,24 +3,28 @@
 //! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones. Of large replies
 //! only the newest are kept; an older one leaves its row with an empty text, so that its request stays decided.
 
-use crate::agents;
 use crate::error::Error;
 use crate::row::{first, limit, run};
+use crate::{agents, generations};
 use holon_domain::limits::{KEPT_REPLIES_LARGE, KEPT_REPLY_LARGE_BYTES, KEPT_REPLY_MS};
 use holon_domain::request_key::{KeptReply, RequestKey};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::{Connection, params};
 
-pub(crate) const ONE: &str =
-    "SELECT digest, reply, birth FROM kept_replies WHERE id = ?1 AND kept_at > ?2";
+/// A time long before the host's is no time at which a reply was kept: the row is damaged, and its request stays decided.
+pub(crate) const ONE: &str = "SELECT digest, reply, birth FROM kept_replies WHERE id = ?1 \
+     AND (kept_at > ?2 OR kept_at < ?3)";
 /// An expired row of the same key is replaced, and so is one of an agent that was removed.
 pub(crate) const KEEP: &str = "INSERT OR REPLACE INTO kept_replies (id, digest, reply, kept_at, birth) \
      VALUES (?1, ?2, ?3, ?4, ?5)";
 pub(crate) const FORGET: &str = "DELETE FROM kept_replies WHERE id IN \
-     (SELECT id FROM kept_replies WHERE kept_at <= ?1 ORDER BY kept_at LIMIT 4)";
+     (SELECT id FROM kept_replies WHERE kept_at BETWEEN ?2 AND ?1 ORDER BY kept_at LIMIT 4)";
 /// The limit stands in the text, because an index is used only for a condition that is known without parameters.
 pub(crate) const EMPTY_LARGE: &str = "UPDATE kept_replies SET reply = '' WHERE id IN \
      (SELECT id FROM kept_replies WHERE length(reply) > 4096 AND kept_at < ?2 ORDER BY kept_at DESC LIMIT 4 OFFSET ?1)";
+
+/// Ten years: no host waits so long for the request that removes an expired row.
+const POSSIBLE_MS: i64 = 10 * 365 * 24 * 3_600_000;
 
 /// Returns the newest time at which an expired reply was kept.
 fn expired_at(now: Timestamp) -> i64 {
@@ -28,19 +32,44 @@ fn expired_at(now: Timestamp) -> i64 {
     now.as_millis().saturating_sub(kept_ms)
 }
 
+/// Returns the oldest time at which a reply can have been kept.
+fn possible_at(now: Timestamp) -> i64 {
+    now.as_millis().saturating_sub(POSSIBLE_MS).max(0)
+}
+
 /// Reads the reply to a request, unless it has expired.
 pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
-    first(conn, ONE, params![id, expired_at(now)], |row| {
+    let bounds = params![id, expired_at(now), possible_at(now)];
+    let found = first(conn, ONE, bounds, |row| {
         Ok(KeptReply {
             digest: row.get(0)?,
             reply: row.get(1)?,
             birth: row.get(2)?,
         })
+    })?;
+    match found {
+        Some(kept) => check_birth(conn, id, kept).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Empties a reply whose birth no agent can have: the row is damaged, and its request stays decided for every agent.
+fn check_birth(conn: &Connection, id: &str, kept: KeptReply) -> Result<KeptReply, Error> {
+    let newest = i64::try_from(generations::newest(conn)?).unwrap_or(i64::MAX);
+    let is_possible = |birth: i64| birth == GONE || (0..=newest).contains(&birth);
+    if kept.birth.is_none_or(is_possible) {
+        return Ok(kept);
+    }
+    tracing::error!(id, birth = kept.birth, "a row of `kept_replies` is damaged");
+    Ok(KeptReply {
+        reply: String::new(),
+        birth: None,
+        ..kept
     })
 }
 
-/// Birth of an agent that was gone before the reply was kept: no agent has it.
-const GONE: i64 = -1;
+/// Birth of an agent that was gone before the reply was kept: no agent has it, and hardly any damage makes it.
+const GONE: i64 = i64::MIN;
 
 /// Keeps the reply to a request, and removes a few expired ones. `agent` is the one that the request was about.
 pub(crate) fn keep(
@@ -50,7 +79,7 @@ pub(crate) fn keep(
     reply: &str,
     now: Timestamp,
 ) -> Result<(), Error> {
-    run(conn, FORGET, [expired_at(now)])?;
+    run(conn, FORGET, [expired_at(now), possible_at(now)])?;
     let birth = match agent {
         Some(agent) => Some(agents::birth(conn, agent)?.unwrap_or(GONE)),
         None => None,
@@ -106,6 +135,27 @@ mod tests {
     }
 
     #[test]
+    fn a_reply_whose_time_is_damaged_stays_and_its_request_is_not_decided_again() {
+        let db = Db::in_memory().expect("opens");
+        let conn = &db.conn;
+        let at = Timestamp::from_millis;
+        let day = i64::try_from(KEPT_REPLY_MS).expect("fits");
+        keep(conn, &key("a"), None, "1", at(5)).expect("keeps");
+        for damage in [-1, i64::MIN, 0, 5, 86_400_000] {
+            let sql = "UPDATE kept_replies SET kept_at = ?1 WHERE id = 'a'";
+            conn.execute(sql, [damage]).expect("changes");
+            let now = at(20_000 * day);
+            keep(conn, &key("b"), None, "2", now).expect("keeps");
+            let found = one(conn, "a", now).expect("reads");
+            assert_eq!(
+                found.map(|kept| kept.reply).as_deref(),
+                Some("1"),
+                "{damage}"
+            );
+        }
+    }
+
+    #[test]
     fn only_the_newest_large_replies_are_kept_and_the_others_stay_decided() {
         let db = Db::in_memory().expect("opens");
         let conn = &db.conn;
@@ -122,6 +172,24 @@ mod tests {
             let found = kept(&number.to_string());
             assert_eq!(found.digest, format!("digest of {number}"));
             assert_eq!(found.is_removed(), number < 9, "{number}");
+        }
+    }
+
+    #[test]
+    fn a_reply_whose_birth_no_agent_can_have_is_damaged_and_its_request_stays_decided() {
+        let mut db = Db::in_memory().expect("opens");
+        let (id, at) = (crate::samples::id("a"), Timestamp::from_millis);
+        let mut record = crate::samples::agent("a");
+        record.generation = 7;
+        db.write(|tx| tx.create_agent(&record)).expect("creates");
+        let conn = &db.conn;
+        generations::take(conn, 8).expect("given out");
+        keep(conn, &key("k"), Some(&id), "1", at(9_000)).expect("keeps");
+        for damage in [-1, -7, 99, i64::MAX] {
+            let sql = "UPDATE kept_replies SET birth = ?1";
+            conn.execute(sql, [damage]).expect("changes");
+            let kept = one(conn, "k", at(9_000)).expect("reads").expect("kept");
+            assert!(kept.belongs_to(7) && kept.is_removed(), "{damage}");
         }
     }
 

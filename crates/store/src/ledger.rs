@@ -4,11 +4,11 @@
 //! implementation today.
 
 use crate::budgets::{self, BudgetChange};
-use crate::deliveries;
+use crate::deliveries::{self, WaitingAgents};
 use crate::delivery_targets::{self, TargetAddition};
 use crate::error::Error;
 use crate::member::panic_message;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, Unreadable};
 use crate::tokens::TokenAddition;
 use crate::tx::{Hook, Tx};
 use crate::{
@@ -147,19 +147,19 @@ pub trait Ledger {
     /// When the database fails.
     fn remove_delivery_target(&mut self, name: &str) -> Result<Option<DeliveryRoute>, Error>;
 
-    /// Lists the agents with a delivery on this route that has not ended.
+    /// Returns a page of the agents with a delivery on this route that has not ended, those after `after` only.
     ///
     /// # Errors
     /// When the database fails.
-    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error>;
+    fn waiting_agents(
+        &mut self,
+        route: &DeliveryRoute,
+        after: Option<AgentNo>,
+        limit: usize,
+    ) -> Result<WaitingAgents, Error>;
 
-    /// Counts the deliveries on this route that have not ended, over all agents.
-    ///
-    /// # Errors
-    /// When the database fails.
-    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error>;
-
-    /// Adds a budget or changes its limits. A new one counts what was used before, on `day` if it is one for a day.
+    /// Adds a budget or changes its limits; one that is absent stays as it is. A new budget counts what was used
+    /// before, on `day` if it is one for a day.
     ///
     /// # Errors
     /// When the database fails.
@@ -193,7 +193,9 @@ impl Ledger for Tx<'_> {
             Some(seq) => Part::Loaded((seq, log::entry(conn, no, seq)?)),
             None => Part::Missing,
         };
-        let active_tasks = part(needs.active_tasks, || tasks::active(conn, no))?;
+        let active_tasks = part(needs.active_tasks, || {
+            tasks::active(conn, no, Unreadable::Fails)
+        })?;
         let named = needs.tasks.iter();
         let tasks = named.map(|id| Ok((id.clone(), tasks::one(conn, no, id)?)));
         let open = needs.effects.iter();
@@ -201,7 +203,12 @@ impl Ledger for Tx<'_> {
         let attempts = part(needs.attempts, || attempts::of_agent(conn, no))?;
         let generation = part(needs.generation, || generations::newest(conn))?;
         let items = needs.work_items.iter();
-        let items = items.map(|id| Ok((id.clone(), work_items::one(conn, no, id)?)));
+        let items = items.map(|id| {
+            Ok((
+                id.clone(),
+                work_items::one(conn, no, id, Unreadable::Fails)?,
+            ))
+        });
         let fired = needs.timers.iter();
         let fired = fired.map(|id| Ok((id.clone(), timers::one(conn, no, id)?)));
         let seen = needs.children.iter();
@@ -215,12 +222,16 @@ impl Ledger for Tx<'_> {
                 None => Part::Missing,
             },
             due_rechecks: part(needs.due_rechecks, || work_items::due_rechecks(conn, no))?,
-            active_waits: part(needs.active_waits, || waits::active(conn, no))?,
-            hints: part(needs.hints, || hints::pending(conn, no))?,
-            triggers: part(needs.triggers, || triggers::of_agent(conn, no))?,
+            active_waits: part(needs.active_waits, || {
+                waits::active(conn, no, Unreadable::Fails)
+            })?,
+            hints: part(needs.hints, || hints::pending(conn, no, Unreadable::Fails))?,
+            triggers: part(needs.triggers, || {
+                triggers::of_agent(conn, no, Unreadable::Fails)
+            })?,
             deferred_timers: part(needs.deferred_timers, || timers::deferred(conn, no))?,
             active_timers: part(needs.active_timers, || {
-                timers::active(conn, no, limits::STATUS_TIMERS)
+                timers::active(conn, no, limits::STATUS_TIMERS, Unreadable::Fails)
             })?,
             meters: needs
                 .meters
@@ -228,7 +239,7 @@ impl Ledger for Tx<'_> {
                 .map(|key| Ok((key.clone(), budgets::meter(conn, key, &needs.day, no)?)))
                 .collect::<Result<_, Error>>()?,
             all_timers: part(needs.all_timers, || {
-                timers::active(conn, no, limits::ACTIVE_TIMERS as usize)
+                timers::active(conn, no, limits::ACTIVE_TIMERS as usize, Unreadable::Fails)
             })?,
             tree: part(needs.tree, || children::standing(conn, no))?,
             children: seen.collect::<Result<_, Error>>()?,
@@ -339,12 +350,13 @@ impl Ledger for Tx<'_> {
         delivery_targets::remove(self.conn(), name)
     }
 
-    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
-        deliveries::waiting_agents(self.conn(), route)
-    }
-
-    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
-        deliveries::pending_count(self.conn(), &route.key())
+    fn waiting_agents(
+        &mut self,
+        route: &DeliveryRoute,
+        after: Option<AgentNo>,
+        limit: usize,
+    ) -> Result<WaitingAgents, Error> {
+        deliveries::waiting_agents(self.conn(), route, after, limit)
     }
 
     fn set_budget(&mut self, budget: &Budget, day: &str) -> Result<BudgetChange, Error> {

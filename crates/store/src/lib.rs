@@ -12,6 +12,7 @@ mod backup;
 mod batch;
 mod blobs;
 mod briefs;
+mod budget_sums;
 mod budgets;
 mod checkpoint;
 mod children;
@@ -19,6 +20,7 @@ mod db;
 mod delete;
 mod deliveries;
 mod delivery_reader;
+mod delivery_summaries;
 mod delivery_targets;
 mod effects;
 mod episodes;
@@ -54,6 +56,7 @@ mod open;
 mod output_refs;
 mod owner;
 mod page_reader;
+mod passed_over;
 #[cfg(test)]
 mod plan_steps;
 #[cfg(test)]
@@ -93,13 +96,14 @@ mod workspaces;
 mod worktree_users;
 mod writer;
 
-pub use agents::ListedAgent;
+pub use agents::{AgentPage, ListedAgent, RecoveryCursor, RecoveryPage};
 pub use audit::OutstandingWork;
 pub use backup::{StoreCopy, copy_store, mark_restored};
 pub use budgets::BudgetChange;
+pub use children::OrphanPage;
 pub use db::Db;
 pub use delete::Removal;
-pub use deliveries::{DeliveryRow, KeptDelivery, LaneView};
+pub use deliveries::{DeliveryRow, KeptDelivery, LaneView, WaitingAgents};
 pub use delivery_targets::TargetAddition;
 pub use effects::{DueCursor, DuePage, DueRow, DueScope};
 pub use error::{Error, WriteError};
@@ -108,6 +112,7 @@ pub use feed::FeedSource;
 pub use held_files::{FileFate, StoreLost};
 pub use home::{Home, HomeError, HomeState};
 pub use host_events::{HostQuery, HostRow, HostRowContent, HostRows};
+pub use inbox::{WriteClass, WriteOrder};
 pub use ledger::Ledger;
 pub use memory_index::{
     IndexFault, IndexHits, IndexOwner, IndexPosition, IndexState, MemoryBatch, MemoryIndex,
@@ -124,10 +129,12 @@ pub use readers::Readers;
 pub use row::AgentNo;
 pub use sqlite::SqliteStore;
 pub use store::{Inline, Job, Store, commit};
-pub use survey::{check_pages, learned_limits, survey};
+pub use survey::{check_pages, large_settings, learned_limits, newest_failure, survey};
 pub use tokens::TokenAddition;
 pub use tombstones::Tombstone;
-pub use turn_rows::{FrameTexts, MemoryRows, RecoveryRows, TaskLook, TurnLog, TurnRows};
+pub use turn_rows::{
+    FrameTexts, HomeOfAside, MemoryRows, RecoveryRows, TaskLook, TurnLog, TurnRows,
+};
 pub use tx::{Hook, Tx};
 pub use work_rows::{WorkItemRows, WorkLook, WorkQueryRows};
 pub use writer::Writer;

@@ -13,6 +13,8 @@ const INSERT: &str = "INSERT INTO log (agent_no, seq, turn_index, at, message_se
 pub(crate) const ONE: &str = "SELECT entry FROM log WHERE agent_no = ?1 AND seq = ?2";
 pub(crate) const FROM: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
+pub(crate) const WITH_TURN: &str =
+    "SELECT seq, entry, turn_index FROM log WHERE agent_no = ?1 AND seq >= ?2 ORDER BY seq";
 pub(crate) const NEXT: &str =
     "SELECT seq, entry FROM log WHERE agent_no = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
 // The index is named: with a column that it lacks, SQLite would read the rounds between the messages.
@@ -63,6 +65,28 @@ pub(crate) fn from(
         let seq: LogSeq = row.get(0)?;
         Ok((seq, json(row, 1, "log", seq)?))
     })
+}
+
+/// Reads the entries from a position on up to the end of a turn; without a turn, to the end of the log.
+pub(crate) fn through_turn(
+    conn: &Connection,
+    no: AgentNo,
+    from: LogSeq,
+    turn_index: Option<u64>,
+) -> Result<Vec<(LogSeq, LogEntry)>, Error> {
+    let mut statement = conn.prepare_cached(WITH_TURN)?;
+    let mut rows = statement.query(params![no.0, from])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let of: u64 = row.get(2)?;
+        // Turns follow one another in the log, so nothing of the turn comes later.
+        if turn_index.is_some_and(|turn_index| of > turn_index) {
+            break;
+        }
+        let seq: LogSeq = row.get(0)?;
+        found.push((seq, json(row, 1, "log", seq)?));
+    }
+    Ok(found)
 }
 
 /// Reads every entry from a position on, each with the size of its row in bytes.
@@ -139,4 +163,32 @@ pub(crate) fn taken(
             at: Timestamp::from_millis(row.get(3)?),
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::db::Db;
+
+    #[test]
+    fn entries_are_read_to_the_end_of_their_turn_and_no_further() {
+        let db = Db::in_memory().expect("opens");
+        let no = AgentNo(1);
+        for seq in 1..=30_u64 {
+            let entry = LogEntry::IncomingMessage { message_seq: seq };
+            let at = Timestamp::from_millis(0);
+            append(&db.conn, no, seq, seq.div_ceil(10), at, &entry).expect("writes");
+        }
+        let last = |from, turn| {
+            let read = through_turn(&db.conn, no, from, turn).expect("reads");
+            (read.len(), read.last().map(|(seq, _)| *seq))
+        };
+        assert_eq!(last(5, Some(2)), (16, Some(20)));
+        assert_eq!(last(5, None), (26, Some(30)));
+        assert_eq!(last(25, Some(2)), (0, None));
+        db.conn
+            .execute("UPDATE log SET entry = 'x' WHERE seq > 20", [])
+            .expect("changes");
+        assert_eq!(last(1, Some(2)), (20, Some(20)), "later turns are not read");
+    }
 }

@@ -329,9 +329,7 @@ impl MemoryIndex {
 
     fn found(&self, source_ref: &SourceRef) -> Result<Option<(i64, String)>, IndexFault> {
         let mut statement = self.conn.prepare_cached(FOUND)?;
-        let row = statement.query_row([source_ref.to_string()], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        });
+        let row = statement.query_row([source_ref.key()], |row| Ok((row.get(0)?, row.get(1)?)));
         Ok(row.optional()?)
     }
 
@@ -348,7 +346,7 @@ impl MemoryIndex {
         let number = self.free_number(document)?;
         self.conn.prepare_cached(PUT)?.execute(params![
             number,
-            provenance.source_ref.to_string(),
+            provenance.source_ref.key(),
             provenance.kind.as_str(),
             search::scope_of(provenance),
             hash,
@@ -402,9 +400,7 @@ impl MemoryIndex {
         let row: Option<(String, String)> = self
             .conn
             .prepare_cached(EXACT)?
-            .query_row([source_ref.to_string()], |row| {
-                Ok((row.get(0)?, row.get(1)?))
-            })
+            .query_row([source_ref.key()], |row| Ok((row.get(0)?, row.get(1)?)))
             .optional()?;
         let Some((provenance, body)) = row else {
             return Ok(None);

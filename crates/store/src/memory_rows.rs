@@ -6,7 +6,7 @@ use crate::memory_index::{IndexOwner, IndexPosition, MemoryBatch, SourceChange};
 use crate::memory_outbox::{self, MemorySource};
 use crate::memory_reads::EpisodeRange;
 use crate::reader::Reader;
-use crate::row::{AgentNo, all, limit};
+use crate::row::{AgentNo, Unreadable, all, limit, readable};
 use crate::{briefs, episodes, open, work_items, workspace_profiles};
 use holon_domain::brief::BriefRecord;
 use holon_domain::limits::{MEMORY_CATCH_UP_STEP, MEMORY_REBUILD_STEP};
@@ -152,7 +152,11 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or the row cannot be read.
     pub fn working_memory(&self, no: AgentNo) -> Result<WorkingMemoryState, Error> {
-        episodes::memory(self.conn(), no)
+        let read = episodes::memory(self.conn(), no);
+        match self.unreadable() {
+            Unreadable::Fails => read,
+            Unreadable::IsPassedOver => Ok(readable(self.conn(), read)?.unwrap_or_default()),
+        }
     }
 
     fn build_step(
@@ -319,7 +323,7 @@ fn document(
     Ok(match source {
         MemorySource::Brief(seq) => briefs::one(conn, no, *seq)?.map(of_brief),
         MemorySource::WorkItem(id) => {
-            work_items::one(conn, no, id)?.map(|item| of_item(agent_id, &item))
+            work_items::one(conn, no, id, Unreadable::Fails)?.map(|item| of_item(agent_id, &item))
         }
         MemorySource::Episode(seq) => {
             let episode = episodes::one(conn, no, *seq)?;

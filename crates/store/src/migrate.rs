@@ -36,6 +36,11 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0022_episodes.sql"),
     include_str!("migrations/0023_references.sql"),
     include_str!("migrations/0024_large_replies.sql"),
+    include_str!("migrations/0025_budget_sums.sql"),
+    include_str!("migrations/0026_attention_by_number.sql"),
+    include_str!("migrations/0027_spawns.sql"),
+    include_str!("migrations/0028_damaged_sums.sql"),
+    include_str!("migrations/0029_delivery_summaries.sql"),
 ];
 
 /// What all scripts make together.
@@ -142,7 +147,16 @@ mod tests {
         let conn = Connection::open_in_memory().unwrap();
         run(&conn, &MIGRATIONS[..7]).unwrap();
         let before = crate::samples::agent("a");
-        let no = crate::agents::insert(&conn, &before, 0).unwrap();
+        let sql = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \
+             newest_event, event_bytes, event_chunks, record, settings, newest_message, newest_entry, newest_brief, \
+             newest_effect, newest_turn, interjections_listed) \
+             VALUES (1, 'a', 1, 0, 0, 0, 1, 0, 0, 0, ?1, ?2, 0, 0, 0, 0, 0, 1)";
+        let texts = [
+            serde_json::to_string(&before).unwrap(),
+            serde_json::to_string(&before.settings).unwrap(),
+        ];
+        conn.execute(sql, texts).unwrap();
+        let no = crate::row::AgentNo(1);
         run(&conn, MIGRATIONS).unwrap();
         let (found, agent) = crate::agents::by_id(&conn, &crate::samples::id("a"))
             .unwrap()
@@ -153,6 +167,43 @@ mod tests {
         crate::work_items::write(&conn, no, &item).unwrap();
         let next = crate::work_items::next(&conn, no, 0).unwrap();
         assert_eq!(next, [item]);
+    }
+
+    #[test]
+    fn reservations_of_any_size_and_the_spawns_of_the_last_hour_are_taken_over() {
+        const MOST: i64 = 1 << 42;
+        let conn = Connection::open_in_memory().unwrap();
+        run(&conn, &MIGRATIONS[..24]).unwrap();
+        conn.execute_batch(
+            "INSERT INTO reservations (agent_no, agent_id, root_id, item_id, tokens, micro_usd) \
+             VALUES (1, 'a', 'a', '', 9223372036854775807, 9223372036854775807), \
+                 (2, 'b', 'a', '', 9223372036854775807, -1), (3, 'c', 'a', '', -9, 5); \
+             INSERT INTO children (root, parent, child, depth, supervised, live, spawned_at) \
+             VALUES ('a', 'a', 'old', 1, 1, 1, (unixepoch() - 7200) * 1000), \
+                 ('a', 'a', 'new', 1, 1, 1, unixepoch() * 1000)",
+        )
+        .unwrap();
+        run(&conn, MIGRATIONS).unwrap();
+        let sum = || {
+            let sql =
+                "SELECT calls, tokens, micro_usd, unpriced FROM reserved WHERE scope = 'tree'";
+            conn.query_row(sql, [], |row| {
+                Ok::<[i64; 4], _>([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?])
+            })
+            .unwrap()
+        };
+        assert_eq!(sum(), [3, 2 * MOST, MOST + 5, 1]);
+        conn.execute("DELETE FROM reservations WHERE agent_no = 1", [])
+            .unwrap();
+        assert_eq!(sum(), [2, MOST, 5, 1], "it takes away what it added");
+        let spawned: Vec<i64> = conn
+            .prepare("SELECT spawn_no FROM spawns")
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(|row| row.unwrap())
+            .collect();
+        assert_eq!(spawned, [2]);
     }
 
     #[test]

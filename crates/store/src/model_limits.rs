@@ -2,7 +2,7 @@
 //! an agent.
 
 use crate::error::Error;
-use crate::row::{first, run};
+use crate::row::{all_readable, first, run};
 use holon_domain::provider::{AskedServer, LearnedLimits, LimitSource, StoredLimits};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::{Timestamp, limits};
@@ -87,8 +87,7 @@ pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<StoredLimits, Err
 
 /// Reads the limits of all models, by model.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
-    let mut statement = conn.prepare(ALL)?;
-    let rows = statement.query_map([], |row| {
+    all_readable(conn, ALL, [], |row| {
         let model_ref: String = row.get(6)?;
         let time = |stored: Option<i64>| stored.map(Timestamp::from_millis);
         Ok(LearnedModel {
@@ -97,8 +96,7 @@ pub(crate) fn all(conn: &Connection) -> Result<Vec<LearnedModel>, Error> {
             output_learned_at: time(row.get(8)?),
             model_ref,
         })
-    })?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    })
 }
 
 /// A source that this build does not know counts as an error's.

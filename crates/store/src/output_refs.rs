@@ -23,8 +23,8 @@ pub(crate) const REMOVE: &str = "DELETE FROM output_refs WHERE agent_no = ?1 AND
 const FOLDER: &str = "/task-output/";
 /// Prefix of the names of commands.
 const COMMAND: &str = "task_";
-/// Endings of output files, the longer one first.
-const ENDINGS: [&str; 2] = [".stderr.log", ".log"];
+/// Endings of output files, the longer ones first.
+const ENDINGS: [&str; 3] = [".stderr.log", ".combined.log", ".log"];
 
 /// Records the commands whose output files an entry names. `text` is the stored text of the entry.
 pub(crate) fn note(

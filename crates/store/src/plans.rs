@@ -2,20 +2,26 @@
 
 use crate::db::Db;
 use crate::{
-    agents, aside, attempts, blobs, briefs, budgets, children, delete, deliveries,
-    delivery_targets, effects, episodes, events, generations, hints, history, host_events,
-    interjections, item_trace, kept_replies, log, mark, memory_outbox, memory_rows, model_limits,
-    output_refs, queue, retention, tasks, timers, tokens, tombstones, transcript, triggers, usage,
-    waits, work_items, workspace_profiles, workspaces,
+    agents, aside, attempts, blobs, briefs, budget_sums, budgets, children, delete, deliveries,
+    delivery_summaries, delivery_targets, effects, episodes, events, generations, hints, history,
+    host_events, interjections, item_trace, kept_replies, log, mark, memory_outbox, memory_rows,
+    model_limits, output_refs, queue, retention, tasks, timers, tokens, tombstones, transcript,
+    triggers, usage, waits, work_items, workspace_profiles, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
 /// the table's own key.
 const HOT: &[(&str, Option<&str>)] = &[
     (agents::BY_ID, Some("sqlite_autoindex_agents_1")),
+    (
+        agents::list::VISIBLE_AFTER,
+        Some("sqlite_autoindex_agents_1"),
+    ),
     (agents::BIRTH, Some("sqlite_autoindex_agents_1")),
     (agents::ID_OF, None),
     (agents::IS_VISIBLE, None),
+    (agents::recovery::WITH_EFFECT, None),
+    (agents::recovery::UNLESS_ASIDE, None),
     (agents::SETTINGS, None),
     (generations::NEWEST, None),
     (agents::TALLY, None),
@@ -42,6 +48,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (log::ONE, None),
     (log::FROM, None),
     (log::NEXT, None),
+    (log::WITH_TURN, None),
     (log::TAKEN, Some("log_messages")),
     (item_trace::BEFORE, None),
     (blobs::ONE, None),
@@ -68,7 +75,13 @@ const HOT: &[(&str, Option<&str>)] = &[
     (usage::ADD, None),
     (budgets::ONE, None),
     (budgets::SPEND, None),
-    (budgets::RELEASE, None),
+    (budget_sums::DAY, None),
+    (budget_sums::SPEND, None),
+    (budget_sums::USED_BY_AGENT_IN_DAY, None),
+    (budget_sums::USED_BY_HOST_IN_DAY, None),
+    (budget_sums::RELEASE, None),
+    (budget_sums::RESERVED, None),
+    (budget_sums::OWN, None),
     (usage::FORGET, None),
     (deliveries::SETTLE, None),
     (deliveries::TRIM, None),
@@ -91,12 +104,19 @@ const HOT: &[(&str, Option<&str>)] = &[
     (events::ASCENDING, None),
     (events::DESCENDING, None),
     (events::ROW_OF, None),
+    (events::TIME_FROM, None),
     (events::NEXT, None),
     (host_events::ASCENDING, None),
     (host_events::DESCENDING, None),
     (host_events::REMOVALS, None),
+    (host_events::NEWEST_REMOVALS, None),
+    (host_events::OLDEST, None),
+    (host_events::FORGET, None),
+    (host_events::KEPT, None),
+    (host_events::REMOVALS_TRIMMED, None),
     (host_events::TRIMMED, None),
     (tombstones::ONE, None),
+    (tombstones::FORGET, None),
     (events::EXISTS, None),
     (aside::REASON, None),
     (aside::ENDS, None),
@@ -124,6 +144,12 @@ const HOT: &[(&str, Option<&str>)] = &[
     (work_items::OLDEST_RUNNABLE, Some("work_items_class")),
     (work_items::LIST, Some("work_items_changed")),
     (work_items::LIST_CLASS, Some("work_items_class")),
+    (delivery_summaries::ONE, Some("delivery_summaries_of_agent")),
+    (history::reports::IN_LOG, Some("delivery_summaries_in_log")),
+    (
+        history::reports::OWN_TEXT,
+        Some("delivery_summaries_of_agent"),
+    ),
     (waits::ONE, Some("waits_of_agent")),
     (waits::ACTIVE, Some("waits_active")),
     (waits::NEWEST, Some("waits_begun")),
@@ -138,8 +164,11 @@ const HOT: &[(&str, Option<&str>)] = &[
     (children::END, Some("children_by_name")),
     (children::DEPTH, Some("children_by_name")),
     (children::LIVE, Some("children_live")),
-    (children::NEWEST, Some("children_of_root")),
+    (children::NEWEST, Some("spawns_of_root")),
+    (children::FORGET, Some("spawns_by_time")),
+    (children::FORGET_AHEAD, Some("spawns_by_time")),
     (children::OF_PARENT, Some("children_of_parent")),
+    (children::ORPHANS, None),
     (triggers::ONE, Some("external_triggers_by_id")),
     (triggers::OF_AGENT, Some("external_triggers_of_agent")),
     (triggers::FORGET, Some("external_triggers_of_agent")),
@@ -179,8 +208,8 @@ const HOT: &[(&str, Option<&str>)] = &[
 
 /// Statements of boot, background work and lists for operators, which may walk an index.
 const BY_PARTIAL_INDEX: &[(&str, &str)] = &[
-    (agents::ATTENTION, "agents_attention"),
-    (agents::ASIDE_PRIVATE, "agents_attention"),
+    (agents::recovery::ATTENTION, "agents_attention"),
+    (agents::recovery::ASIDE_PRIVATE, "agents_attention"),
     (retention::HELD, "agents_holding"),
     (retention::HOLDERS, "agents_holding"),
     (workspaces::NEWEST, "workspaces_seen"),
@@ -219,6 +248,33 @@ fn no_hot_statement_scans_or_sorts() {
 }
 
 #[test]
+fn the_triggers_of_reservations_find_their_sums_by_key() {
+    let db = Db::in_memory().expect("opens");
+    let sql = "SELECT sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY name";
+    let mut triggers = db.conn.prepare(sql).expect("prepares");
+    let triggers = triggers.query_map([], |row| row.get::<_, String>(0));
+    let mut statements = 0;
+    for trigger in triggers.expect("lists").map(Result::unwrap) {
+        let (_, body) = trigger.split_once(" BEGIN").expect("a body");
+        let mut body = body.trim_end_matches("END").to_owned();
+        let columns = ["agent_id", "root_id", "item_id", "tokens", "micro_usd"];
+        // The columns of the row are unknown values here.
+        for (column, number) in columns.into_iter().zip(1..) {
+            for row in ["old", "new"] {
+                body = body.replace(&format!("{row}.{column}"), &format!("?{number}"));
+            }
+        }
+        for statement in body.split(';').filter(|part| !part.trim().is_empty()) {
+            let plan = plan(&db, statement);
+            let scans = |line: &String| line.contains("SCAN reserved");
+            assert!(!plan.iter().any(scans), "{statement}\n{plan:#?}");
+            statements += 1;
+        }
+    }
+    assert_eq!(statements, 3);
+}
+
+#[test]
 fn background_statements_walk_only_the_index_of_what_they_want() {
     let db = Db::in_memory().expect("opens");
     for (sql, index) in BY_PARTIAL_INDEX {
@@ -249,7 +305,8 @@ fn deletion_finds_its_rows_by_key() {
 fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     let db = Db::in_memory().expect("opens");
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' \
-         AND name NOT IN ('budgets', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', 'tokens', \
+         AND name NOT IN ('budgets', 'day_meters', 'delivery_targets', 'kept_replies', 'meta', 'model_limits', 'removals', \
+         'reserved', 'spawns', 'tokens', \
          'tombstones', 'usage', 'workspace_profiles', 'workspaces') ORDER BY name";
     let mut statement = db.conn.prepare(sql).expect("prepares");
     let tables: Vec<String> = statement
@@ -265,6 +322,35 @@ fn every_table_but_the_stores_own_says_how_an_agents_part_of_it_is_deleted() {
     );
     ruled.sort_unstable();
     assert_eq!(tables, ruled);
+}
+
+#[test]
+fn a_new_agent_takes_a_number_that_no_table_uses() {
+    let db = Db::in_memory().expect("opens");
+    let sql = "SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c \
+         WHERE t.type = 'table' AND c.name = 'agent_no' ORDER BY t.name";
+    let mut statement = db.conn.prepare(sql).expect("prepares");
+    let tables: Vec<String> = statement
+        .query_map([], |row| row.get(0))
+        .expect("lists")
+        .map(Result::unwrap)
+        .collect();
+    assert!(tables.len() > 20, "{tables:?}");
+    for table in &tables {
+        let looked = format!("max(agent_no) FROM {table} WHERE");
+        assert!(agents::FREE_NO.contains(&looked), "{table}");
+        let looked = format!("1 FROM {table} WHERE");
+        assert!(agents::STRAYS.contains(&looked), "{table}");
+    }
+    // Each is found at the end of an index.
+    for sql in [agents::FREE_NO, agents::STRAYS] {
+        let plan = plan(&db, sql);
+        assert!(
+            plan.iter()
+                .all(|line| !line.contains("SCAN") || line == "SCAN CONSTANT ROW"),
+            "{plan:#?}"
+        );
+    }
 }
 
 #[test]

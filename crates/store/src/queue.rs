@@ -4,7 +4,7 @@
 
 use crate::agents::Tally;
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run, short_text};
+use crate::row::{AgentNo, Unreadable, all, first, json, limit, run, short_text};
 use crate::{effects, interjections};
 use holon_domain::decision::BriefSeq;
 use holon_domain::message::{MessageKind, MessageLabels};
@@ -179,7 +179,7 @@ pub(crate) fn view(
         view.operators = Part::Loaded(found.len() as u64);
     }
     if needs.soonest_due {
-        view.soonest = Part::Loaded(effects::soonest(conn, no)?);
+        view.soonest = Part::Loaded(effects::soonest(conn, no, Unreadable::Fails)?);
     }
     Ok(view)
 }

@@ -3,11 +3,11 @@
 use crate::error::Error;
 use crate::joining::JoiningMessages;
 use crate::reader::Reader;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, Unreadable, readable};
 use crate::{agents, briefs, interjections, queue};
 use holon_domain::brief::BriefRecord;
 use holon_domain::message::MessageLabels;
-use holon_domain::needs::Needs;
+use holon_domain::needs::{Needs, Part};
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueView};
 
 impl Reader<'_> {
@@ -21,7 +21,19 @@ impl Reader<'_> {
             operators: true,
             ..Needs::default()
         };
-        queue::view(self.conn(), no, &agents::tally(self.conn(), no)?, &needs)
+        let tally = agents::tally(self.conn(), no)?;
+        let whole = queue::view(self.conn(), no, &tally, &needs);
+        let found = match self.unreadable() {
+            Unreadable::Fails => Some(whole?),
+            Unreadable::IsPassedOver => readable(self.conn(), whole)?,
+        };
+        match found {
+            Some(view) => Ok(view),
+            None => Ok(QueueView {
+                head: Part::Loaded(None),
+                ..self.queue_lengths(no)?
+            }),
+        }
     }
 
     /// Reads the length of an agent's queue without its head.
@@ -55,10 +67,8 @@ impl Reader<'_> {
         no: AgentNo,
         seq: MessageSeq,
     ) -> Result<Option<MessageLabels>, Error> {
-        match queue::labels(self.conn(), no, seq) {
-            Err(error) if error.concerns_one_agent() => Ok(None),
-            found => found,
-        }
+        let found = readable(self.conn(), queue::labels(self.conn(), no, seq))?;
+        Ok(found.flatten())
     }
 
     /// Lists the messages that a request includes beside the log: queued ones that may enter a running turn, then held

@@ -1,19 +1,21 @@
 //! `Reader`: the read queries that other crates use. Reading changes nothing and starts no work. Queries about one
 //! subject, such as queues or tasks, are in `queue_reader`, `task_reader` and the like.
 
-use crate::agents::ListedAgent;
+use crate::agents::{AgentPage, ListedAgent, RecoveryCursor, RecoveryPage};
+use crate::children::{self, OrphanPage};
 use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::Error;
 use crate::model_limits::LearnedModel;
 use crate::prompt_rows::StoredPrompt;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, Unreadable, readable};
 use crate::{
     agents, aside, blobs, briefs, budgets, effects, events, kept_replies, log, model_limits,
     prompt_rows, queue, tokens, tombstones, transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
-use holon_domain::budget::BudgetStanding;
+use holon_domain::budget::StoredBudgets;
+use holon_domain::decision::BriefSeq;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
@@ -46,11 +48,29 @@ pub struct HistoryItem {
 #[derive(Debug, Clone, Copy)]
 pub struct Reader<'a> {
     conn: &'a Connection,
+    unreadable: Unreadable,
 }
 
 impl<'a> Reader<'a> {
     pub(crate) const fn new(conn: &'a Connection) -> Self {
-        Self { conn }
+        Self {
+            conn,
+            unreadable: Unreadable::Fails,
+        }
+    }
+
+    /// Returns a reader for projections: where it lists or looks up work, it passes over the rows that cannot be read, and
+    /// keeps their faults for the operator.
+    #[must_use]
+    pub const fn passing_over(&self) -> Self {
+        Self {
+            conn: self.conn,
+            unreadable: Unreadable::IsPassedOver,
+        }
+    }
+
+    pub(crate) const fn unreadable(&self) -> Unreadable {
+        self.unreadable
     }
 
     pub(crate) const fn conn(&self) -> &'a Connection {
@@ -63,6 +83,14 @@ impl<'a> Reader<'a> {
     /// When the database fails or the row cannot be read.
     pub fn agent(&self, id: &AgentId) -> Result<Option<(AgentNo, AgentRecord)>, Error> {
         agents::by_id(self.conn, id)
+    }
+
+    /// Returns true if there is an agent of this name, readable or not.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn has_agent(&self, id: &AgentId) -> Result<bool, Error> {
+        Ok(agents::number_of(self.conn, id)?.is_some())
     }
 
     /// Returns the reason for which an agent was put aside, if it was.
@@ -97,12 +125,36 @@ impl<'a> Reader<'a> {
         agents::temporary_aside(self.conn, limit)
     }
 
+    /// Lists the children that are removed with an agent.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(crate) fn removed_with(&self, id: &AgentId) -> Result<Vec<AgentId>, Error> {
+        children::removed_with(self.conn, id)
+    }
+
+    /// Lists a page of the children whose parent is gone.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub(crate) fn orphans(&self, after: i64, limit: usize) -> Result<OrphanPage, Error> {
+        children::orphans(self.conn, after, limit)
+    }
+
     /// Lists the visible agents with the lengths of their queues, by name.
     ///
     /// # Errors
     /// When the database fails. A row that cannot be read is one entry.
     pub fn agents(&self) -> Result<Vec<ListedAgent>, Error> {
         agents::list_visible(self.conn)
+    }
+
+    /// Lists a page of the agents that clients may see, by name, after the one named `after`.
+    ///
+    /// # Errors
+    /// When the database fails. A row that cannot be read is one entry.
+    pub fn agents_after(&self, after: &str, limit: usize) -> Result<AgentPage, Error> {
+        agents::visible_after(self.conn, after, limit)
     }
 
     /// Lists every agent by name, private ones too. For questions about the host, never for clients.
@@ -147,6 +199,19 @@ impl<'a> Reader<'a> {
         from: LogSeq,
     ) -> Result<Vec<(LogSeq, LogEntry)>, Error> {
         log::from(self.conn, no, from)
+    }
+
+    /// Reads the entries of the log from a position on up to the end of a turn; without a turn, to the end of the log.
+    ///
+    /// # Errors
+    /// When the database fails or a row cannot be read.
+    pub fn log_through_turn(
+        &self,
+        no: AgentNo,
+        from: LogSeq,
+        turn_index: Option<u64>,
+    ) -> Result<Vec<(LogSeq, LogEntry)>, Error> {
+        log::through_turn(self.conn, no, from, turn_index)
     }
 
     /// Reads the entries of a turn's log from a position on, each with the size of its row in bytes.
@@ -244,6 +309,15 @@ impl<'a> Reader<'a> {
         prompt_rows::read(self, no, turn_index)
     }
 
+    /// Reads the text of a brief. `None` if the brief is gone or cannot be read; an event about it is shown without it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn brief_text(&self, no: AgentNo, seq: BriefSeq) -> Result<Option<String>, Error> {
+        let found = readable(self.conn, briefs::words(self.conn, no, seq))?;
+        Ok(found.flatten().map(|words| words.text))
+    }
+
     /// Reads the reply that is kept for a request, unless it has expired.
     ///
     /// # Errors
@@ -305,11 +379,11 @@ impl<'a> Reader<'a> {
         Ok((rows, usage::total(self.conn, filter)?))
     }
 
-    /// Lists the budgets of the host with their meters; those of a day count this day.
+    /// Lists the budgets of the host with their meters, and those that cannot be read; those of a day count this day.
     ///
     /// # Errors
     /// When the database fails.
-    pub fn budgets(&self, day: &str) -> Result<Vec<BudgetStanding>, Error> {
+    pub fn budgets(&self, day: &str) -> Result<StoredBudgets, Error> {
         budgets::list(self.conn, day)
     }
 
@@ -351,16 +425,16 @@ impl<'a> Reader<'a> {
         effects::due(self.conn, scope, until, after, limit)
     }
 
-    /// Returns a page of the agents that boot must recover, by name.
+    /// Returns a page of the agents that boot must recover.
     ///
     /// # Errors
     /// When the database fails.
     pub fn agents_to_recover(
         &self,
-        after: Option<&AgentId>,
+        from: Option<RecoveryCursor>,
         limit: usize,
-    ) -> Result<Vec<AgentId>, Error> {
-        agents::to_recover(self.conn, after, limit)
+    ) -> Result<RecoveryPage, Error> {
+        agents::to_recover(self.conn, from, limit)
     }
 
     /// Returns a page of an agent's open effects after the one numbered `after`, in the order they were opened.

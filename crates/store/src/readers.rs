@@ -4,11 +4,12 @@
 //! The first connection is opened with the pool, which proves that the store can be read. The others are opened when
 //! several reads run at once: each has to parse the whole schema, and most hosts need few.
 
+use crate::agents::ListedAgent;
 use crate::error::Error;
 use crate::held_files::HeldFiles;
 use crate::open;
 use crate::reader::Reader;
-use holon_domain::limits::{READ_DEADLINE_MS, READERS};
+use holon_domain::limits::{AGENTS_READ_AT_ONCE, READ_DEADLINE_MS, READERS};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +23,8 @@ const STEPS_PER_CHECK: i32 = 4_000;
 #[derive(Clone)]
 pub struct Readers {
     shared: Arc<Shared>,
+    /// Bounds the reads of one purpose at the same time.
+    seats: Arc<Semaphore>,
 }
 
 struct Shared {
@@ -29,7 +32,6 @@ struct Shared {
     /// The file that the first connection opened.
     file: HeldFiles,
     free: Mutex<Vec<ReadConnection>>,
-    seats: Arc<Semaphore>,
     deadline: Duration,
 }
 
@@ -163,17 +165,42 @@ impl Readers {
     pub(crate) fn with_deadline(path: &Path, deadline: Duration) -> Result<Self, Error> {
         let file = HeldFiles::of_file(path)?;
         let first = ReadConnection::open(path)?;
-        let seats = Arc::new(Semaphore::new(READERS));
         let shared = Shared {
             path: path.to_owned(),
             file,
             free: Mutex::new(vec![first]),
-            seats,
             deadline,
         };
         Ok(Self {
             shared: Arc::new(shared),
+            seats: Arc::new(Semaphore::new(READERS)),
         })
+    }
+
+    /// Returns a handle for another purpose. Its reads do not wait for those of this one.
+    #[must_use]
+    pub fn for_another_purpose(&self) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            seats: Arc::new(Semaphore::new(READERS)),
+        }
+    }
+
+    /// Lists the agents that clients may see, by name. Each page is a read of its own, so an agent that is made or removed
+    /// meanwhile may be missing or there.
+    ///
+    /// # Errors
+    /// When the database fails. A row that cannot be read is one entry.
+    pub async fn agents(&self) -> Result<Vec<ListedAgent>, Error> {
+        let mut listed = Vec::new();
+        let mut after = Some(String::new());
+        while let Some(from) = after {
+            let page = self.read(move |reader| reader.agents_after(&from, AGENTS_READ_AT_ONCE));
+            let page = page.await?;
+            listed.extend(page.agents);
+            after = page.next;
+        }
+        Ok(listed)
     }
 
     /// Runs `f` in one read transaction on a blocking thread.
@@ -184,7 +211,7 @@ impl Readers {
         &self,
         f: impl FnOnce(&Reader<'_>) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let permit = Arc::clone(&self.shared.seats).acquire_owned().await;
+        let permit = Arc::clone(&self.seats).acquire_owned().await;
         let shared = Arc::clone(&self.shared);
         let outcome = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -239,6 +266,7 @@ mod tests {
     use super::*;
     use crate::db::Db;
     use crate::samples::agent;
+    use tokio::task::JoinSet;
 
     #[tokio::test]
     async fn a_read_past_its_deadline_is_interrupted_and_the_next_one_works() {
@@ -266,6 +294,58 @@ mod tests {
                 .await,
             Ok(2_000)
         );
+    }
+
+    #[tokio::test]
+    async fn reads_of_one_purpose_do_not_wait_for_those_of_another() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        drop(Db::open(&path).expect("opens"));
+        let readers = Readers::open(&path).expect("opens");
+        let (go, gate) = std::sync::mpsc::channel::<()>();
+        let gate = Arc::new(Mutex::new(gate));
+        let mut held = JoinSet::new();
+        for _ in 0..READERS {
+            let (readers, gate) = (readers.clone(), Arc::clone(&gate));
+            held.spawn(async move {
+                let held = readers.read(move |_| {
+                    let gate = gate.lock().unwrap_or_else(PoisonError::into_inner);
+                    Ok(gate.recv().is_ok())
+                });
+                held.await
+            });
+        }
+        while readers.seats.available_permits() > 0 {
+            tokio::task::yield_now().await;
+        }
+        let other = readers.for_another_purpose();
+        assert_eq!(other.read(|reader| reader.next_due()).await, Ok(None));
+        for _ in 0..READERS {
+            go.send(()).expect("a reader waits");
+        }
+        for read in held.join_all().await {
+            assert_eq!(read, Ok(true));
+        }
+    }
+
+    #[tokio::test]
+    async fn agents_are_listed_in_pages_by_name() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("s.sqlite3");
+        let mut db = Db::open(&path).expect("opens");
+        let count = 2 * AGENTS_READ_AT_ONCE + 3;
+        let created = db.write(|tx| {
+            (0..count).try_for_each(|n| tx.create_agent(&agent(&format!("a{n}"))).map(drop))
+        });
+        assert_eq!(created, Ok(()));
+        let listed = Readers::open(&path).expect("opens").agents().await;
+        let names: Vec<_> = listed
+            .expect("lists")
+            .into_iter()
+            .map(|listed| listed.agent_id)
+            .collect();
+        assert_eq!(names.len(), count);
+        assert!(names.is_sorted());
     }
 
     /// Two reads at once take two connections, of which the second is opened then.

@@ -12,7 +12,8 @@ const HOME: &str = "SELECT value FROM meta WHERE key = 'home'";
 const SET_HOME: &str = "INSERT INTO meta (key, value) VALUES ('home', ?1) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 /// Stores of earlier builds name no home; the home of an agent does.
-const ANY_AGENT: &str = "SELECT agent_id, settings FROM agents WHERE settings IS NOT NULL LIMIT 1";
+const SOME_AGENTS: &str =
+    "SELECT agent_id, settings FROM agents WHERE settings IS NOT NULL LIMIT 16";
 
 /// A column of JSON with paths, and the condition that finds a row of its table again.
 struct PathColumn {
@@ -68,25 +69,35 @@ pub(crate) fn follow(conn: &Connection, home: &str) -> Result<Option<String>, Er
 
 /// Returns the home that the path of an agent's home begins with; `None` without an agent.
 fn home_of_agents(conn: &Connection) -> Result<Option<String>, Error> {
-    let found: Option<(String, String)> =
-        first(conn, ANY_AGENT, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(found.and_then(|(agent_id, settings)| {
-        let settings: Value = serde_json::from_str(&settings).ok()?;
-        let home = settings.get("agent_home")?.as_str()?;
-        let home = home.strip_suffix(&format!("/agents/{agent_id}"))?;
-        Some(home.to_owned())
-    }))
+    let found = all(conn, SOME_AGENTS, [], |row| {
+        let texts = row
+            .get_ref(0)?
+            .as_str()
+            .ok()
+            .zip(row.get_ref(1)?.as_str().ok());
+        Ok(texts.and_then(|(agent_id, settings)| {
+            let settings: Value = serde_json::from_str(settings).ok()?;
+            let home = settings.get("agent_home")?.as_str()?;
+            let home = home.strip_suffix(&format!("/agents/{agent_id}"))?;
+            Some(home.to_owned())
+        }))
+    })?;
+    Ok(found.into_iter().flatten().next())
 }
 
 /// Rewrites the paths in one column. A row that is no JSON stays as it is; its agent is put aside when it is read.
 fn rewrite(conn: &Connection, column: &PathColumn, old: &str, new: &str) -> Result<(), Error> {
-    let rows: Vec<(i64, i64, String)> = all(conn, column.read, [], |row| {
-        Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    let rows = all(conn, column.read, [], |row| {
+        let text = row.get_ref(2)?.as_str().ok();
+        let value: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+        let key = row
+            .get_ref(0)?
+            .as_i64()
+            .ok()
+            .zip(row.get_ref(1)?.as_i64().ok());
+        Ok(key.zip(value))
     })?;
-    for (agent_no, key, text) in rows {
-        let Ok(mut value) = serde_json::from_str(&text) else {
-            continue;
-        };
+    for ((agent_no, key), mut value) in rows.into_iter().flatten() {
         if replace(&mut value, old, new) {
             run(
                 conn,
@@ -125,6 +136,7 @@ fn replace(value: &mut Value, old: &str, new: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::Db;
     use serde_json::json;
 
     #[test]
@@ -144,5 +156,27 @@ mod tests {
             })
         );
         assert!(!replace(&mut value, "/a/home", "/c"));
+    }
+
+    #[test]
+    fn a_row_that_is_no_text_stays_and_the_others_follow() {
+        let db = Db::in_memory().expect("opens");
+        let conn = &db.conn;
+        follow(conn, "/old").expect("is noted");
+        let insert = "INSERT INTO occupancies (agent_no, execution_root, record) VALUES (?1, 'r', ";
+        let put = |no: i64, value: &str| {
+            let sql = format!("{insert}{value})");
+            conn.execute(&sql, [no]).expect("inserts");
+        };
+        put(1, "cast(x'ff' as text)");
+        put(2, r#"'{"execution_root": "/old/w"}'"#);
+        assert_eq!(follow(conn, "/new"), Ok(Some("/old".to_owned())));
+        let root = first(
+            conn,
+            "SELECT execution_root FROM occupancies WHERE agent_no = 2",
+            [],
+            |row| Ok(row.get::<_, String>(0)?),
+        );
+        assert_eq!(root, Ok(Some("/new/w".to_owned())));
     }
 }

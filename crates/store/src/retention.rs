@@ -14,8 +14,8 @@
 use crate::agents::{self, CHUNK_BYTES};
 use crate::error::Error;
 use crate::events::ROW_BYTES;
-use crate::host_events;
 use crate::row::{AgentNo, all, first, run};
+use crate::{host_events, triggers};
 use rusqlite::{Connection, params};
 
 pub(crate) const HELD: &str =
@@ -108,6 +108,7 @@ pub(crate) fn remove_through(
     last_row: u64,
     gone: u64,
 ) -> Result<u64, Error> {
+    triggers::keep_revokers(conn, no)?;
     let tally = agents::tally(conn, no)?;
     run(conn, REMOVE, params![no.0, tally.oldest_event, last])?;
     host_events::note_trimmed(conn, last_row)?;

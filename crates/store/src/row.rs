@@ -1,6 +1,7 @@
 //! Shared helpers for rows: the agent's number, JSON columns and one-row queries.
 
 use crate::error::Error;
+use crate::passed_over;
 use holon_domain::packed;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
@@ -88,6 +89,80 @@ pub(crate) fn all<T>(
         found.push(read(row)?);
     }
     Ok(found)
+}
+
+/// Passes over what cannot be read because of one agent's rows: it becomes `None`, and the fault is kept for the
+/// operator. For readers that show the rows of others beside it.
+pub(crate) fn readable<T>(conn: &Connection, read: Result<T, Error>) -> Result<Option<T>, Error> {
+    readable_from(conn, None, read)
+}
+
+fn readable_from<T>(
+    conn: &Connection,
+    sql: Option<&str>,
+    read: Result<T, Error>,
+) -> Result<Option<T>, Error> {
+    match read {
+        Ok(found) => Ok(Some(found)),
+        Err(fault) if fault.concerns_one_agent() => {
+            passed_over::note(conn, sql, &fault);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns every readable row of a cached query, like [`all`]. Rows that cannot be read are passed over.
+pub(crate) fn all_readable<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl Params,
+    mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
+) -> Result<Vec<T>, Error> {
+    let found = all(conn, sql, params, |row| {
+        readable_from(conn, Some(sql), read(row))
+    })?;
+    Ok(found.into_iter().flatten().collect())
+}
+
+/// What a read does at a row that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    /// It fails, so that the agent of the row is put aside. For decisions, and for what a model is shown.
+    Fails,
+    /// It passes over the row and keeps the fault for the operator. For projections.
+    IsPassedOver,
+}
+
+impl Unreadable {
+    /// Returns the rows of a cached query like [`all`].
+    pub(crate) fn all<T>(
+        self,
+        conn: &Connection,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Vec<T>, Error> {
+        match self {
+            Self::Fails => all(conn, sql, params, read),
+            Self::IsPassedOver => all_readable(conn, sql, params, read),
+        }
+    }
+
+    /// Returns the first row of a cached query like [`first`].
+    pub(crate) fn first<T>(
+        self,
+        conn: &Connection,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let found = first(conn, sql, params, read);
+        match self {
+            Self::Fails => found,
+            Self::IsPassedOver => Ok(readable_from(conn, Some(sql), found)?.flatten()),
+        }
+    }
 }
 
 /// Runs a cached statement and returns the number of changed rows.

@@ -19,17 +19,18 @@ use holon_domain::task::{
     CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy,
 };
 use holon_domain::timer::{
-    DueAction, DueTime, MissedSlotPolicy, TimerRecord, TimerSchedule, TimerStatus,
+    DueAction, DueTime, MissedSlotPolicy, Slot, TimerRecord, TimerSchedule, TimerStatus,
 };
 use holon_domain::trigger::{DeliveryMode, WakeHint};
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
 use holon_domain::work_item::{
-    IdleTurns, PlanStatus, WorkItemProvenance, WorkItemRecord, WorkItemState,
+    ASSISTANT_ROUND, DeliverySummary, DeliverySummaryRow, IdleTurns, PlanStatus, ReportText,
+    WorkItemProvenance, WorkItemRecord, WorkItemState,
 };
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{
-    AgentId, BriefId, CallId, MessageId, TaskId, TimerId, Timestamp, WaitId, WorkItemId,
-    WorkspaceId,
+    AgentId, BriefId, CallId, DeliverySummaryId, MessageId, TaskId, TimerId, Timestamp, WaitId,
+    WorkItemId, WorkspaceId,
 };
 
 /// A time, `millis` after a fixed start.
@@ -85,6 +86,7 @@ pub(crate) fn envelope(
         priority,
         cause: Some(Cause::Operator),
         resumes: None,
+        waits: Vec::new(),
         trigger_kind: TriggerKind::OperatorInput,
         work_item_id: None,
         task_id: None,
@@ -116,6 +118,8 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         started_at: None,
         started_by_operator: false,
         starts_in: None,
+        skills: None,
+        continue_on_result: None,
     };
     let end = TaskEnd {
         ended_at: at(9),
@@ -136,6 +140,7 @@ pub(crate) fn task(agent: &AgentId, name: &str, status: TaskStatus) -> TaskRecor
         created_at: at(0),
         updated_at: at(9),
         parent_message_id: None,
+        parent_message_seq: None,
         work_item_id: None,
         summary: None,
         wait_policy: WaitPolicy::Background,
@@ -168,8 +173,11 @@ pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
         blocked_by: None,
         recheck: None,
         wait: None,
+        ended_wait: None,
         idle_turns: IdleTurns::default(),
         result_summary: None,
+        delivery_summary_id: None,
+        delivery: None,
         provenance: WorkItemProvenance {
             authority: AuthorityClass::OperatorInstruction,
             turn_index: None,
@@ -179,6 +187,24 @@ pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
         revision: 1,
         created_at: at(0),
         updated_at: at(0),
+    }
+}
+
+/// The delivery summary of a completed work item.
+pub(crate) fn delivery_summary(item: &WorkItemRecord, text: ReportText) -> DeliverySummaryRow {
+    DeliverySummaryRow {
+        id: DeliverySummaryId::of_item(&item.id),
+        work_item_id: item.id.clone(),
+        agent_id: item.agent_id.clone(),
+        text,
+        delivery: DeliverySummary {
+            source: ASSISTANT_ROUND.to_owned(),
+            brief_id: BriefId::from_stored("brief_1"),
+            brief_seq: Some(1),
+            message_id: MessageId::from_stored("msg_1"),
+            turn_index: 1,
+            created_at: at(0),
+        },
     }
 }
 
@@ -194,6 +220,8 @@ pub(crate) fn wait(agent: &AgentId, name: &str, status: WaitStatus) -> WaitRecor
         wake_sources: vec![WakeSource::OperatorInput],
         source: None,
         external_ref: None,
+        external_trigger_id: None,
+        question: None,
         due_at: None,
         due: None,
         authority: AuthorityClass::OperatorInstruction,
@@ -214,6 +242,9 @@ pub(crate) fn timer(
 ) -> TimerRecord {
     TimerRecord {
         made_by_agent: false,
+        past_slots: Vec::new(),
+        passed_over: 0,
+        wait_recorded: false,
         queued_tick: None,
         id: TimerId::from_stored(format!("timer_{name}")),
         agent_id: agent.clone(),
@@ -244,6 +275,7 @@ pub(crate) fn hint(key: &str, count: u64) -> WakeHint {
         correlation_id: None,
         causation_id: None,
         wait_ids: Vec::new(),
+        ended_waits: Vec::new(),
         count,
         last_at: at(0),
         earlier: Vec::new(),
@@ -285,6 +317,10 @@ impl Scribe {
     }
 
     pub(crate) fn event(&mut self) -> &mut Self {
+        self.event_at(at(0))
+    }
+
+    pub(crate) fn event_at(&mut self, at: Timestamp) -> &mut Self {
         self.record.counters.events += 1;
         let seq = self.record.counters.events;
         let event = Event::MaxOutputTokensRecovery(MaxOutputTokensRecovery {
@@ -293,11 +329,7 @@ impl Scribe {
             run_id: None,
             message_seq: None,
         });
-        self.fact(Fact::EventRecorded {
-            seq,
-            at: at(0),
-            event,
-        })
+        self.fact(Fact::EventRecorded { seq, at, event })
     }
 
     /// Adds a message of a given band and its event.
@@ -359,6 +391,7 @@ impl Scribe {
             action_required: None,
             related_task_id: None,
             spending: None,
+            attachments: Vec::new(),
         };
         self.fact(Fact::BriefWritten { seq, row })
     }
@@ -398,7 +431,7 @@ impl Scribe {
         let id = self.record.counters.effects;
         self.fact(Fact::DueSet {
             id,
-            time: DueTime::Slot(at),
+            time: DueTime::Slot(Slot { at, set_at: at }),
             due: DueAction::RestOver { reason: None },
         })
     }

@@ -29,7 +29,7 @@ CREATE TABLE agents (
     birth INTEGER NOT NULL DEFAULT 0,
     memory_taken INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX agents_attention ON agents (agent_id) WHERE attention = 1;
+CREATE INDEX agents_attention ON agents (agent_no) WHERE attention = 1;
 CREATE INDEX agents_holding ON agents (event_chunks) WHERE event_chunks > 0;
 
 CREATE TABLE messages (
@@ -308,6 +308,49 @@ CREATE TABLE reservations (
     micro_usd INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE day_meters (
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    day TEXT NOT NULL,
+    spent_tokens INTEGER NOT NULL,
+    spent_micro_usd INTEGER NOT NULL,
+    unpriced_calls INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE reserved (
+    scope TEXT NOT NULL,
+    key TEXT NOT NULL,
+    calls INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    micro_usd INTEGER NOT NULL,
+    unpriced INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER reservation_made AFTER INSERT ON reservations BEGIN
+    INSERT INTO reserved (scope, key, calls, tokens, micro_usd, unpriced)
+    VALUES ('agent', new.agent_id, 1, new.tokens, max(new.micro_usd, 0), new.micro_usd < 0),
+        ('tree', new.root_id, 1, new.tokens, max(new.micro_usd, 0), new.micro_usd < 0),
+        ('item', new.item_id, 1, new.tokens, max(new.micro_usd, 0), new.micro_usd < 0),
+        ('host', '', 1, new.tokens, max(new.micro_usd, 0), new.micro_usd < 0)
+    ON CONFLICT (scope, key) DO UPDATE SET calls = min(calls, 4398046511104) + 1,
+        tokens = min(tokens, 4611686018427387904) + iif(tokens < 0, 0, excluded.tokens),
+        micro_usd = min(micro_usd, 4611686018427387904) + iif(micro_usd < 0, 0, excluded.micro_usd),
+        unpriced = min(unpriced, 4398046511104) + iif(unpriced < 0, 0, excluded.unpriced);
+END;
+
+CREATE TRIGGER reservation_released AFTER DELETE ON reservations BEGIN
+    UPDATE reserved SET calls = max(calls, 0) - 1,
+        tokens = tokens - iif(tokens < 0, 0, min(max(old.tokens, 0), 4398046511104)),
+        micro_usd = micro_usd - iif(micro_usd < 0, 0, min(max(old.micro_usd, 0), 4398046511104)),
+        unpriced = unpriced - iif(unpriced < 0, 0, old.micro_usd < 0)
+    WHERE (scope, key) IN (VALUES ('agent', old.agent_id), ('tree', old.root_id), ('item', old.item_id), ('host', ''));
+    DELETE FROM reserved
+    WHERE (scope, key) IN (VALUES ('agent', old.agent_id), ('tree', old.root_id), ('item', old.item_id), ('host', ''))
+        AND calls <= 0;
+END;
+
 CREATE TABLE children (
     spawn_no INTEGER PRIMARY KEY,
     root TEXT NOT NULL,
@@ -320,8 +363,15 @@ CREATE TABLE children (
 ) STRICT;
 CREATE INDEX children_by_name ON children (child, spawn_no);
 CREATE INDEX children_of_parent ON children (parent, spawn_no) WHERE supervised = 1;
-CREATE INDEX children_of_root ON children (root, spawn_no);
 CREATE INDEX children_live ON children (root) WHERE supervised = 1 AND live = 1;
+
+CREATE TABLE spawns (
+    spawn_no INTEGER PRIMARY KEY,
+    root TEXT NOT NULL,
+    spawned_at INTEGER NOT NULL
+) STRICT;
+CREATE INDEX spawns_of_root ON spawns (root, spawn_no);
+CREATE INDEX spawns_by_time ON spawns (spawned_at);
 
 CREATE TABLE memory_outbox (
     agent_no INTEGER NOT NULL,
@@ -360,3 +410,13 @@ CREATE TABLE output_refs (
     PRIMARY KEY (agent_no, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX output_refs_by_use ON output_refs (agent_no, newest);
+
+CREATE TABLE delivery_summaries (
+    summary_no INTEGER PRIMARY KEY,
+    agent_no INTEGER NOT NULL,
+    summary_id TEXT NOT NULL,
+    entry INTEGER,
+    row TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX delivery_summaries_of_agent ON delivery_summaries (agent_no, summary_id);
+CREATE INDEX delivery_summaries_in_log ON delivery_summaries (agent_no, entry) WHERE entry IS NOT NULL;

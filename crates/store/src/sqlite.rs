@@ -1,5 +1,7 @@
 //! The store of a host: the writer thread for commits, and the pool of readers.
 
+use crate::agents::{RecoveryCursor, RecoveryPage};
+use crate::children::OrphanPage;
 use crate::db::Db;
 use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
@@ -7,9 +9,10 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
+use crate::inbox::WriteOrder;
 use crate::readers::Readers;
 use crate::store::{Job, Store};
-use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
+use crate::turn_rows::{self, HomeOfAside, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use crate::worktree_users;
 use crate::writer::Writer;
@@ -57,8 +60,8 @@ impl SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn commit(&self, bytes: usize, mut job: Job) -> Result<(), WriteError> {
-        self.writer.write(bytes, move |tx| job(tx)).await
+    async fn commit(&self, order: WriteOrder, mut job: Job) -> Result<(), WriteError> {
+        self.writer.write(order, move |tx| job(tx)).await
     }
 
     async fn due(
@@ -80,11 +83,10 @@ impl Store for SqliteStore {
 
     async fn agents_to_recover(
         &self,
-        after: Option<AgentId>,
+        from: Option<RecoveryCursor>,
         limit: usize,
-    ) -> Result<Vec<AgentId>, Error> {
-        let page =
-            move |reader: &crate::Reader<'_>| reader.agents_to_recover(after.as_ref(), limit);
+    ) -> Result<RecoveryPage, Error> {
+        let page = move |reader: &crate::Reader<'_>| reader.agents_to_recover(from, limit);
         self.readers.read(page).await
     }
 
@@ -186,7 +188,7 @@ impl Store for SqliteStore {
         self.readers.read(move |reader| reader.is_public(&id)).await
     }
 
-    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error> {
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<HomeOfAside>, Error> {
         let id = agent_id.clone();
         let read = move |reader: &crate::Reader<'_>| turn_rows::home_of_aside(reader, &id);
         self.readers.read(read).await
@@ -197,6 +199,17 @@ impl Store for SqliteStore {
         self.readers.read(read).await
     }
 
+    async fn removed_with(&self, agent_id: &AgentId) -> Result<Vec<AgentId>, Error> {
+        let id = agent_id.clone();
+        let read = move |reader: &crate::Reader<'_>| reader.removed_with(&id);
+        self.readers.read(read).await
+    }
+
+    async fn orphans(&self, after: i64, limit: usize) -> Result<OrphanPage, Error> {
+        let read = move |reader: &crate::Reader<'_>| reader.orphans(after, limit);
+        self.readers.read(read).await
+    }
+
     async fn remove_agent_rows(
         &self,
         agent_id: &AgentId,
@@ -204,12 +217,12 @@ impl Store for SqliteStore {
     ) -> Result<Removal, WriteError> {
         let agent_id = agent_id.clone();
         let remove = move |tx: &mut crate::Tx<'_>| tx.remove_rows_of(&agent_id, limit);
-        self.writer.write(0, remove).await
+        self.writer.write(WriteOrder::runtime(0), remove).await
     }
 
     async fn trim_events(&self, budget_bytes: u64) -> Result<u64, WriteError> {
         let trim = move |tx: &mut crate::Tx<'_>| tx.trim_to(budget_bytes);
-        self.writer.write(0, trim).await
+        self.writer.write(WriteOrder::runtime(0), trim).await
     }
 
     async fn trim_history(
@@ -219,7 +232,7 @@ impl Store for SqliteStore {
     ) -> Result<Option<HistoryStep>, WriteError> {
         let id = agent_id.clone();
         let trim = move |tx: &mut crate::Tx<'_>| tx.trim_history(&id, rule);
-        self.writer.write(0, trim).await
+        self.writer.write(WriteOrder::runtime(0), trim).await
     }
 
     async fn history_step(
@@ -250,7 +263,7 @@ impl Store for SqliteStore {
         let prune = move |tx: &mut crate::Tx<'_>| {
             tx.prune_memory_outbox(&id, position, MEMORY_OUTBOX_PRUNE)
         };
-        self.writer.write(0, prune).await
+        self.writer.write(WriteOrder::runtime(0), prune).await
     }
 
     async fn write_workspace_profile(
@@ -259,12 +272,14 @@ impl Store for SqliteStore {
         at: Timestamp,
     ) -> Result<(), WriteError> {
         let write = move |tx: &mut crate::Tx<'_>| tx.write_workspace_profile(&profile, at);
-        self.writer.write(0, write).await
+        self.writer.write(WriteOrder::runtime(0), write).await
     }
 
     async fn note_recovered(&self) -> Result<(), WriteError> {
         self.writer
-            .write(0, |tx: &mut crate::Tx<'_>| tx.note_recovered())
+            .write(WriteOrder::runtime(0), |tx: &mut crate::Tx<'_>| {
+                tx.note_recovered()
+            })
             .await
     }
 

@@ -6,12 +6,14 @@
 use crate::agents;
 use crate::error::Error;
 use crate::history;
+use crate::passed_over;
 use crate::reader::Reader;
 use crate::readers::Readers;
-use crate::row::{AgentNo, all, first, limit};
+use crate::row::{AgentNo, all, first, limit, readable};
 use holon_domain::AgentId;
 use holon_domain::storage::{
-    DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, HistorySums, RowSum,
+    DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, HistorySums,
+    PassedOverRows, RowSum,
 };
 use rusqlite::params;
 use std::collections::BTreeMap;
@@ -90,6 +92,12 @@ impl Reader<'_> {
             free_bytes: number("PRAGMA freelist_count")?.saturating_mul(page),
             wal_bytes: 0,
         })
+    }
+
+    /// Returns the rows that readers and the writer passed over since this process began.
+    #[must_use]
+    pub fn passed_over(&self) -> PassedOverRows {
+        passed_over::of(self.conn())
     }
 
     /// Lists the agents with history, in no order. Agents that were put aside are left out.
@@ -182,9 +190,7 @@ impl Readers {
         self.read(move |reader| {
             let mut named: BTreeMap<Option<AgentId>, HistorySums> = BTreeMap::new();
             for (no, sums) in by_no {
-                let name: Option<String> =
-                    first(reader.conn(), agents::ID_OF, [no.0], |row| Ok(row.get(0)?))?;
-                let id = name.and_then(|name| AgentId::parse_stored(&name).ok());
+                let id = readable(reader.conn(), agents::known_id_of(reader.conn(), no))?.flatten();
                 *named.entry(id).or_default() += sums;
             }
             Ok(named)

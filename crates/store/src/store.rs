@@ -3,6 +3,8 @@
 //! Two implementations: [`SqliteStore`](crate::SqliteStore) with a writer thread and a pool of readers, for a host, and
 //! [`Inline`] without any thread, for the simulation.
 
+use crate::agents::{RecoveryCursor, RecoveryPage};
+use crate::children::OrphanPage;
 use crate::db::Db;
 use crate::delete::Removal;
 use crate::deliveries::DeliveryRow;
@@ -10,10 +12,11 @@ use crate::effects::{DueCursor, DuePage, DueScope};
 use crate::error::{Error, WriteError};
 use crate::feed::FeedSource;
 use crate::held_files::StoreLost;
+use crate::inbox::WriteOrder;
 use crate::ledger::Ledger;
 use crate::memory_reads::MemoryReads;
 use crate::reader::Reader;
-use crate::turn_rows::{self, RecoveryRows, TaskLook, TurnLog, TurnRows};
+use crate::turn_rows::{self, HomeOfAside, RecoveryRows, TaskLook, TurnLog, TurnRows};
 use crate::work_rows::{self, WorkLook};
 use crate::worktree_users;
 use async_trait::async_trait;
@@ -41,9 +44,8 @@ pub type Job = Box<dyn FnMut(&mut dyn Ledger) -> Result<(), Error> + Send>;
 /// The database as the shell uses it.
 #[async_trait]
 pub trait Store: MemoryReads {
-    /// Runs a job inside the next commit and returns once the commit holds. `bytes` is the size of its input, which
-    /// bounds a batch. See [`commit`] for a job with a value.
-    async fn commit(&self, bytes: usize, job: Job) -> Result<(), WriteError>;
+    /// Runs a job inside the next commit and returns once the commit holds. See [`commit`] for a job with a value.
+    async fn commit(&self, order: WriteOrder, job: Job) -> Result<(), WriteError>;
 
     /// Returns a page of the entries that are due by `until` for the agents of a scope, earliest first.
     async fn due(
@@ -57,12 +59,12 @@ pub trait Store: MemoryReads {
     /// Wall clock time of the newest recorded event of any agent.
     async fn newest_event_at(&self) -> Result<Option<Timestamp>, Error>;
 
-    /// Returns a page of the agents that boot must recover, by name.
+    /// Returns a page of the agents that boot must recover.
     async fn agents_to_recover(
         &self,
-        after: Option<AgentId>,
+        from: Option<RecoveryCursor>,
         limit: usize,
-    ) -> Result<Vec<AgentId>, Error>;
+    ) -> Result<RecoveryPage, Error>;
 
     /// Returns a page of an agent's open effects after the one numbered `after`, in the order they were opened.
     async fn open_effects(
@@ -131,10 +133,16 @@ pub trait Store: MemoryReads {
     async fn is_public(&self, agent_id: &AgentId) -> Result<bool, Error>;
 
     /// Returns the home of an agent that is put aside, read from its settings alone. `None` if it is not aside.
-    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error>;
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<HomeOfAside>, Error>;
 
     /// Lists the first temporary agents that were put aside, by name. Recovery skips them, but their callers are gone.
     async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error>;
+
+    /// Lists the children that are removed with an agent, also of one that was put aside.
+    async fn removed_with(&self, agent_id: &AgentId) -> Result<Vec<AgentId>, Error>;
+
+    /// Lists a page of the children whose parent is gone; `after` is where the page before ended, at first 0.
+    async fn orphans(&self, after: i64, limit: usize) -> Result<OrphanPage, Error>;
 
     /// Removes at most `limit` rows of an agent, its own row last. The caller repeats it until `Done`.
     async fn remove_agent_rows(
@@ -215,7 +223,7 @@ pub trait Store: MemoryReads {
 /// The failure of the commit; see [`WriteError`].
 pub async fn commit<T: Send + 'static>(
     store: &dyn Store,
-    bytes: usize,
+    order: WriteOrder,
     mut job: impl FnMut(&mut dyn Ledger) -> Result<T, Error> + Send + 'static,
 ) -> Result<T, WriteError> {
     let value = Arc::new(Mutex::new(None));
@@ -225,7 +233,7 @@ pub async fn commit<T: Send + 'static>(
         *lock(&kept) = Some(done);
         Ok(())
     });
-    store.commit(bytes, job).await?;
+    store.commit(order, job).await?;
     lock(&value).take().ok_or(WriteError::CommitUnknown)
 }
 
@@ -256,7 +264,7 @@ impl Inline {
 
 #[async_trait]
 impl Store for Inline {
-    async fn commit(&self, _bytes: usize, mut job: Job) -> Result<(), WriteError> {
+    async fn commit(&self, _order: WriteOrder, mut job: Job) -> Result<(), WriteError> {
         self.db().write(|tx| job(tx))
     }
 
@@ -276,10 +284,10 @@ impl Store for Inline {
 
     async fn agents_to_recover(
         &self,
-        after: Option<AgentId>,
+        from: Option<RecoveryCursor>,
         limit: usize,
-    ) -> Result<Vec<AgentId>, Error> {
-        self.read(|reader| reader.agents_to_recover(after.as_ref(), limit))
+    ) -> Result<RecoveryPage, Error> {
+        self.read(|reader| reader.agents_to_recover(from, limit))
     }
 
     async fn open_effects(
@@ -356,12 +364,20 @@ impl Store for Inline {
         self.read(|reader| reader.is_public(agent_id))
     }
 
-    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<String>, Error> {
+    async fn home_of_aside(&self, agent_id: &AgentId) -> Result<Option<HomeOfAside>, Error> {
         self.read(|reader| turn_rows::home_of_aside(reader, agent_id))
     }
 
     async fn temporary_aside(&self, limit: usize) -> Result<Vec<AgentId>, Error> {
         self.read(|reader| reader.temporary_aside(limit))
+    }
+
+    async fn removed_with(&self, agent_id: &AgentId) -> Result<Vec<AgentId>, Error> {
+        self.read(|reader| reader.removed_with(agent_id))
+    }
+
+    async fn orphans(&self, after: i64, limit: usize) -> Result<OrphanPage, Error> {
+        self.read(|reader| reader.orphans(after, limit))
     }
 
     async fn remove_agent_rows(

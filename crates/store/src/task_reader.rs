@@ -15,7 +15,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn active_tasks(&self, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-        tasks::active(self.conn(), no)
+        tasks::active(self.conn(), no, self.unreadable())
     }
 
     /// Reads what an agent is shown of a child; `None` if it has no such child, or the child's rows cannot be read.
@@ -61,12 +61,27 @@ impl Reader<'_> {
         tasks::one(self.conn(), no, id)
     }
 
+    /// Reads one task as [`Reader::task`] does, with what the rows of its child add to its views.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn task_with_child(&self, no: AgentNo, id: &TaskId) -> Result<Option<TaskRecord>, Error> {
+        let mut task = self.task(no, id)?;
+        if let Some(task) = &mut task
+            && let Some(child) = task.child()
+            && let Some(facts) = self.child(no, &child.child_agent_id)?
+        {
+            task.note_child(&facts);
+        }
+        Ok(task)
+    }
+
     /// Lists the `limit` tasks that began last, newest first.
     ///
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn tasks(&self, no: AgentNo, limit: usize) -> Result<Vec<TaskRecord>, Error> {
-        tasks::newest(self.conn(), no, limit)
+        tasks::newest(self.conn(), no, limit, self.unreadable())
     }
 
     /// Lists the tasks shown to an agent, newest first: those that began last, and every unfinished one.

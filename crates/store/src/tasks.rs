@@ -4,7 +4,7 @@
 //! task; it numbers the ends of an agent densely, and retention removes a prefix of them.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, Unreadable, first, json, limit, run};
 use holon_domain::TaskId;
 use holon_domain::limits::{TASKS_KEPT, TASKS_PER_AGENT};
 use holon_domain::task::{TaskRecord, TaskStatus};
@@ -113,8 +113,13 @@ fn forget(conn: &Connection, no: AgentNo, newest: u64) -> Result<(), Error> {
 }
 
 /// Lists the unfinished tasks in the order they began.
-pub(crate) fn active(conn: &Connection, no: AgentNo) -> Result<Vec<TaskRecord>, Error> {
-    all(conn, ACTIVE, params![no.0, limit(ACTIVE_READ)], read_task)
+pub(crate) fn active(
+    conn: &Connection,
+    no: AgentNo,
+    unreadable: Unreadable,
+) -> Result<Vec<TaskRecord>, Error> {
+    let values = params![no.0, limit(ACTIVE_READ)];
+    unreadable.all(conn, ACTIVE, values, read_task)
 }
 
 /// Reads one task, finished or not.
@@ -131,8 +136,9 @@ pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
     count: usize,
+    unreadable: Unreadable,
 ) -> Result<Vec<TaskRecord>, Error> {
-    all(conn, NEWEST, params![no.0, limit(count)], read_task)
+    unreadable.all(conn, NEWEST, params![no.0, limit(count)], read_task)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The timers table: active timers and the newest finished ones.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, Unreadable, all, first, json, limit, run};
 use holon_domain::TimerId;
 use holon_domain::limits::{CAUGHT_UP_AT_ONCE, TIMERS_KEPT};
 use holon_domain::timer::{TimerRecord, TimerStatus};
@@ -61,8 +61,9 @@ pub(crate) fn active(
     conn: &Connection,
     no: AgentNo,
     count: usize,
+    unreadable: Unreadable,
 ) -> Result<Vec<TimerRecord>, Error> {
-    all(conn, ACTIVE, params![no.0, limit(count)], read)
+    unreadable.all(conn, ACTIVE, params![no.0, limit(count)], read)
 }
 
 /// Lists a page of the timers whose slot came while the agent was stopped.
@@ -80,6 +81,7 @@ pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
     count: usize,
+    unreadable: Unreadable,
 ) -> Result<Vec<TimerRecord>, Error> {
-    all(conn, NEWEST, params![no.0, limit(count)], read)
+    unreadable.all(conn, NEWEST, params![no.0, limit(count)], read)
 }

@@ -1,7 +1,7 @@
 //! The tokens table: named tokens of callers. Belongs to the host, not to an agent.
 
 use crate::error::Error;
-use crate::row::{all, first, limit, run};
+use crate::row::{all_readable, first, limit, run};
 use holon_domain::Timestamp;
 use holon_domain::limits::NAMED_TOKENS;
 use holon_domain::request_key::{TokenRecord, TokenScope};
@@ -24,23 +24,22 @@ pub enum TokenAddition {
     TooMany,
 }
 
-/// Lists the tokens by name. A token with a scope that this build does not know admits nothing, so it is left out.
+/// Lists the tokens by name. A token that cannot be read, or has a scope that this build does not know, admits nothing,
+/// so it is left out.
 pub(crate) fn list(conn: &Connection) -> Result<Vec<TokenRecord>, Error> {
-    let rows = all(conn, ALL, [limit(NAMED_TOKENS)], |row| {
+    let rows = all_readable(conn, ALL, [limit(NAMED_TOKENS)], |row| {
         let scope: String = row.get(2)?;
-        Ok(TokenScope::parse(&scope).map(|scope| (row.get(0), row.get(1), scope, row.get(3))))
+        let Some(scope) = TokenScope::parse(&scope) else {
+            return Ok(None);
+        };
+        Ok(Some(TokenRecord {
+            name: row.get(0)?,
+            hash: row.get(1)?,
+            scope,
+            created_at: Timestamp::from_millis(row.get(3)?),
+        }))
     })?;
-    rows.into_iter()
-        .flatten()
-        .map(|(name, hash, scope, created_at)| {
-            Ok(TokenRecord {
-                name: name?,
-                hash: hash?,
-                scope,
-                created_at: Timestamp::from_millis(created_at?),
-            })
-        })
-        .collect()
+    Ok(rows.into_iter().flatten().collect())
 }
 
 pub(crate) fn add(conn: &Connection, token: &TokenRecord) -> Result<TokenAddition, Error> {

@@ -6,7 +6,7 @@
 
 use crate::error::Error;
 use crate::reader::{HistoryItem, Reader};
-use crate::row::AgentNo;
+use crate::row::{AgentNo, readable};
 use crate::{agents, episodes, log, work_rows};
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ChildFacts;
@@ -186,11 +186,25 @@ pub(crate) fn recovery_rows(
 }
 
 /// Returns the home of an agent that is put aside, whose record may be unreadable.
-pub(crate) fn home_of_aside(reader: &Reader<'_>, id: &AgentId) -> Result<Option<String>, Error> {
+pub(crate) fn home_of_aside(
+    reader: &Reader<'_>,
+    id: &AgentId,
+) -> Result<Option<HomeOfAside>, Error> {
     if reader.aside(id)?.is_none() {
         return Ok(None);
     }
-    Ok(reader.settings(id)?.map(|settings| settings.agent_home))
+    let settings = readable(reader.conn(), reader.settings(id))?.flatten();
+    Ok(Some(settings.map_or(HomeOfAside::Unreadable, |settings| {
+        HomeOfAside::Known(settings.agent_home)
+    })))
+}
+
+/// The home of an agent that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HomeOfAside {
+    Known(String),
+    /// The settings of the agent, which name it, cannot be read.
+    Unreadable,
 }
 
 pub(crate) fn agent(reader: &Reader<'_>, id: &AgentId) -> Result<Option<AgentRecord>, Error> {
@@ -256,7 +270,7 @@ pub(crate) fn turn(
     let operator = operator
         .filter(|entry| entry.status != QueueStatus::Dropped)
         .map(|entry| (entry.seq, entry.envelope));
-    let item = match &turn.work_item_id {
+    let item = match turn.work_item_id.as_ref().or(turn.ticked_item.as_ref()) {
         Some(id) => reader.work_item(no, id)?,
         None => None,
     };
@@ -383,7 +397,7 @@ pub(crate) fn task(reader: &Reader<'_>, id: &AgentId, task: &TaskId) -> Result<T
     let waiting = usize::try_from(reader.queue_lengths(no)?.interjections).unwrap_or(usize::MAX);
     Ok(TaskLook {
         interrupted: waiting > apart,
-        task: reader.task(no, task)?,
+        task: reader.task_with_child(no, task)?,
     })
 }
 

@@ -13,10 +13,10 @@ use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
-    aside, attempts, blobs, briefs, budgets, children, delete, deliveries, effects, episodes,
-    events, generations, hints, history, host_events, interjections, log, memory_outbox,
-    model_limits, queue, retention, tasks, timers, tombstones, triggers, usage, waits, work_items,
-    workspace_profiles, workspaces,
+    aside, attempts, blobs, briefs, budget_sums, budgets, children, delete, deliveries,
+    delivery_summaries, effects, episodes, events, generations, hints, history, host_events,
+    interjections, log, memory_outbox, model_limits, queue, retention, tasks, timers, tombstones,
+    triggers, usage, waits, work_items, workspace_profiles, workspaces,
 };
 use holon_domain::agent::{AgentRecord, Visibility};
 use holon_domain::decision::{Decision, Fact};
@@ -212,6 +212,7 @@ impl<'a> Tx<'a> {
             Fact::SettingsWritten(settings) => agents::write_settings(conn, no, settings),
             Fact::TaskWritten(task) => tasks::write(conn, no, task),
             Fact::WorkItemWritten(item) => work_items::write(conn, no, item),
+            Fact::DeliverySummaryWritten(summary) => delivery_summaries::write(conn, no, summary),
             Fact::WaitWritten(wait) => waits::write(conn, no, wait),
             Fact::TimerWritten(timer) => timers::write(conn, no, timer),
             Fact::HintWritten(hint) => hints::write(conn, no, hint),
@@ -236,10 +237,11 @@ impl<'a> Tx<'a> {
             } => model_limits::learn(conn, model_ref, server, *limits, *at),
             Fact::UsageCharged(charge) => {
                 usage::charge(conn, charge)?;
+                budget_sums::spend(conn, charge)?;
                 budgets::spend(conn, charge)
             }
-            Fact::CallReserved(reservation) => budgets::reserve(conn, no, reservation),
-            Fact::ReservationReleased => budgets::release(conn, no),
+            Fact::CallReserved(reservation) => budget_sums::reserve(conn, no, reservation),
+            Fact::ReservationReleased => budget_sums::release(conn, no),
             Fact::WorkspaceRegistered { workspace, at } => {
                 workspaces::register(conn, workspace, *at)
             }
@@ -388,7 +390,7 @@ impl<'a> Tx<'a> {
     /// Notes the removal of an agent that callers know, and notifies subscribers. Repeating it changes nothing.
     pub(crate) fn add_tombstone(&mut self, id: &AgentId, now: Timestamp) -> Result<(), Error> {
         if let Some(tombstone) = tombstones::add(self.conn, id.as_str(), now)? {
-            host_events::add_removal(self.conn, Some(id), tombstone)?;
+            host_events::add_removal(self.conn, id, tombstone)?;
             self.after.news.push(FeedNotice {
                 agent_id: id.clone(),
                 newest_seq: tombstone.last_seq(),
@@ -432,6 +434,7 @@ fn check_positions(decision: &Decision) -> Result<(), Error> {
             | Fact::SettingsWritten(_)
             | Fact::TaskWritten(_)
             | Fact::WorkItemWritten(_)
+            | Fact::DeliverySummaryWritten(_)
             | Fact::WaitWritten(_)
             | Fact::TimerWritten(_)
             | Fact::HintWritten(_)

@@ -2,30 +2,34 @@
 //! agent: the usage of a removed agent was paid as well.
 
 use crate::error::Error;
-use crate::row::{all, first, limit, run};
+use crate::row::{all_readable, first, limit, run};
 use holon_domain::limits;
 use holon_domain::usage::{UsageCharge, UsageFilter, UsageGrouping, UsageRow, UsageSums};
 use rusqlite::{Connection, Row, params};
 
 /// Sums saturate at the largest number of the database, which no account reaches.
-pub(crate) const ADD: &str = "UPDATE usage SET calls = calls + 1, \
+pub(crate) const ADD: &str = "UPDATE usage SET calls = min(calls, 9223372036854775807 - 1) + 1, \
      input_tokens = min(input_tokens, 9223372036854775807 - ?6) + ?6, \
      cache_read_tokens = min(cache_read_tokens, 9223372036854775807 - ?7) + ?7, \
      cache_write_tokens = min(cache_write_tokens, 9223372036854775807 - ?8) + ?8, \
      output_tokens = min(output_tokens, 9223372036854775807 - ?9) + ?9, \
-     estimated_calls = estimated_calls + ?10, \
+     estimated_calls = min(estimated_calls, 9223372036854775807 - ?10) + ?10, \
      estimated_tokens = min(estimated_tokens, 9223372036854775807 - ?11) + ?11, \
      known_cost = min(known_cost, 9223372036854775807 - ?12) + ?12, \
-     unpriced_calls = unpriced_calls + ?13 \
+     unpriced_calls = min(unpriced_calls, 9223372036854775807 - ?13) + ?13 \
      WHERE day = ?1 AND agent_id = ?2 AND item_id = ?3 AND model_ref = ?4 AND root_id = ?5";
 pub(crate) const BEGIN: &str = "INSERT INTO usage (day, agent_id, item_id, model_ref, root_id, calls, input_tokens, \
      cache_read_tokens, cache_write_tokens, output_tokens, estimated_calls, estimated_tokens, known_cost, \
      unpriced_calls) VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 pub(crate) const FORGET: &str = "DELETE FROM usage WHERE day < date(?1, ?2)";
 
-/// Columns of the sums in a query that groups rows.
-const SUMS: &str = "sum(calls), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens), \
-     sum(output_tokens), sum(estimated_calls), sum(estimated_tokens), sum(known_cost), sum(unpriced_calls)";
+/// Columns of the sums in a query that groups rows. `sum` fails when it exceeds the largest number; `total` is exact up
+/// to 2^53, and the cast of a greater one is the largest number.
+const SUMS: &str = "CAST(total(calls) AS INTEGER), CAST(total(input_tokens) AS INTEGER), \
+     CAST(total(cache_read_tokens) AS INTEGER), CAST(total(cache_write_tokens) AS INTEGER), \
+     CAST(total(output_tokens) AS INTEGER), CAST(total(estimated_calls) AS INTEGER), \
+     CAST(total(estimated_tokens) AS INTEGER), CAST(total(known_cost) AS INTEGER), \
+     CAST(total(unpriced_calls) AS INTEGER)";
 /// Conditions of a filter; an absent one holds for every row.
 const FILTER: &str =
     "(?1 IS NULL OR agent_id = ?1) AND (?2 IS NULL OR item_id = ?2) AND (?3 IS NULL OR day = ?3)";
@@ -76,7 +80,7 @@ pub(crate) fn list(
          LIMIT ?5"
     );
     let (agent, item, day) = texts(filter);
-    all(
+    all_readable(
         conn,
         &sql,
         params![agent, item, day, after, limit(most)],
@@ -248,6 +252,22 @@ mod tests {
         }
         let sums = total(&db.conn, &UsageFilter::default()).expect("sums up");
         assert_eq!((sums.calls, sums.input_tokens), (3, i64::MAX as u64));
+    }
+
+    #[test]
+    fn rows_whose_sum_is_above_the_largest_number_are_summed_up() {
+        let db = Db::in_memory().expect("opens");
+        for model in ["p/m", "p/n", "p/o"] {
+            charge(&db.conn, &one("2026-11-16", "a", model, u64::MAX)).expect("charges");
+        }
+        let most = i64::MAX as u64;
+        let sums = total(&db.conn, &UsageFilter::default()).expect("sums up");
+        assert_eq!(
+            (sums.calls, sums.input_tokens, sums.output_tokens),
+            (3, most, 3)
+        );
+        let by_agent = keys(&db, &UsageFilter::default(), UsageGrouping::Agent);
+        assert_eq!(by_agent, [("a".to_owned(), most)]);
     }
 
     #[test]

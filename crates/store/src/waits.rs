@@ -3,7 +3,7 @@
 //! Active waits are bounded by `limits::ACTIVE_WAITS`; of the finished ones the newest are kept.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::row::{AgentNo, Unreadable, first, json, limit, run};
 use holon_domain::WaitId;
 use holon_domain::limits::{ACTIVE_WAITS, WAITS_KEPT};
 use holon_domain::wait::{WaitRecord, WaitStatus};
@@ -46,8 +46,12 @@ pub(crate) fn one(
 }
 
 /// Lists the active waits, oldest first.
-pub(crate) fn active(conn: &Connection, no: AgentNo) -> Result<Vec<WaitRecord>, Error> {
-    all(conn, ACTIVE, params![no.0, ACTIVE_WAITS], read)
+pub(crate) fn active(
+    conn: &Connection,
+    no: AgentNo,
+    unreadable: Unreadable,
+) -> Result<Vec<WaitRecord>, Error> {
+    unreadable.all(conn, ACTIVE, params![no.0, ACTIVE_WAITS], read)
 }
 
 /// Lists the waits that were declared last, newest first.
@@ -55,6 +59,7 @@ pub(crate) fn newest(
     conn: &Connection,
     no: AgentNo,
     count: usize,
+    unreadable: Unreadable,
 ) -> Result<Vec<WaitRecord>, Error> {
-    all(conn, NEWEST, params![no.0, limit(count)], read)
+    unreadable.all(conn, NEWEST, params![no.0, limit(count)], read)
 }

@@ -1,7 +1,8 @@
 //! The work_items table: every item of an agent, with the columns that lists and the scheduler use.
 
 use crate::error::Error;
-use crate::row::{AgentNo, all, first, json, limit, run};
+use crate::reader::Reader;
+use crate::row::{AgentNo, Unreadable, all, first, json, limit, readable, run};
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::limits::RECHECKS_PER_TICK;
 use holon_domain::work_item::{
@@ -15,6 +16,9 @@ pub(crate) const WRITE: &str = "INSERT INTO work_items \
      (agent_no, work_item_id, class, changed, idle, wake_count, recheck_at, record) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (agent_no, work_item_id) DO UPDATE SET \
      class = ?3, changed = ?4, idle = ?5, wake_count = ?6, recheck_at = ?7, record = ?8";
+/// Looks into the index of each agent that clients may see. No row is parsed.
+const IS_PUBLIC: &str = "SELECT 1 FROM agents a CROSS JOIN work_items w ON w.agent_no = a.agent_no \
+     AND w.work_item_id = ?1 WHERE a.visible = 1 LIMIT 1";
 pub(crate) const ONE: &str = "SELECT work_item_id, record, changed, item_no FROM work_items \
      WHERE agent_no = ?1 AND work_item_id = ?2";
 pub(crate) const NEXT: &str = "SELECT work_item_id, record FROM work_items \
@@ -74,22 +78,30 @@ pub(crate) fn write(conn: &Connection, no: AgentNo, item: &WorkItemRecord) -> Re
     Ok(())
 }
 
+/// Returns true if an agent that clients may see has this item.
+pub(crate) fn is_public(conn: &Connection, id: &WorkItemId) -> Result<bool, Error> {
+    Ok(first(conn, IS_PUBLIC, [id.as_str()], |_| Ok(()))?.is_some())
+}
+
 /// Reads one item, open or completed.
 pub(crate) fn one(
     conn: &Connection,
     no: AgentNo,
     id: &WorkItemId,
+    unreadable: Unreadable,
 ) -> Result<Option<WorkItemRecord>, Error> {
-    first(conn, ONE, params![no.0, id.as_str()], read)
+    unreadable.first(conn, ONE, params![no.0, id.as_str()], read)
 }
 
 /// Reads one item with its position in lists.
 pub(crate) fn listed(
-    conn: &Connection,
+    reader: &Reader<'_>,
     no: AgentNo,
     id: &WorkItemId,
 ) -> Result<Option<ListedItem>, Error> {
-    first(conn, ONE, params![no.0, id.as_str()], read_listed)
+    let values = params![no.0, id.as_str()];
+    let read = |row: &Row<'_>| read_listed(reader, row);
+    reader.unreadable().first(reader.conn(), ONE, values, read)
 }
 
 /// Returns true if an item with this id was ever created.
@@ -154,27 +166,33 @@ const fn classes(filter: WorkItemFilter) -> Option<&'static [i64]> {
         WorkItemFilter::All => None,
         WorkItemFilter::Open | WorkItemFilter::Current => Some(&[0, 1, 2]),
         WorkItemFilter::Completed => Some(&[3]),
-        WorkItemFilter::Queued => Some(&[0, 1]),
+        // Of the items that wait or are blocked, the list keeps those without a blocker.
+        WorkItemFilter::Queued => Some(&[0, 1, 2]),
         WorkItemFilter::Blocked => Some(&[2]),
         WorkItemFilter::WaitingForOperator => Some(&[1]),
         WorkItemFilter::Runnable => Some(&[0]),
     }
 }
 
-/// An item with its position in lists.
-pub(crate) type ListedItem = (WorkItemCursor, WorkItemRecord);
+/// An item with its position in lists. Without the item, its record cannot be read.
+pub(crate) type ListedItem = (WorkItemCursor, Option<WorkItemRecord>);
 
-fn read_listed(row: &Row<'_>) -> Result<ListedItem, Error> {
+/// Reads an item. One that is passed over keeps its position, so that the next page begins where it would.
+fn read_listed(reader: &Reader<'_>, row: &Row<'_>) -> Result<ListedItem, Error> {
     let cursor = WorkItemCursor {
         changed: Timestamp::from_millis(row.get(2)?),
         number: row.get(3)?,
     };
-    Ok((cursor, read(row)?))
+    let item = match reader.unreadable() {
+        Unreadable::Fails => Some(read(row)?),
+        Unreadable::IsPassedOver => readable(reader.conn(), read(row))?,
+    };
+    Ok((cursor, item))
 }
 
 /// Lists the items of a filter behind a position, newest change first.
 pub(crate) fn behind(
-    conn: &Connection,
+    reader: &Reader<'_>,
     no: AgentNo,
     filter: WorkItemFilter,
     after: Option<WorkItemCursor>,
@@ -183,14 +201,16 @@ pub(crate) fn behind(
     let (changed, number) = after.map_or((i64::MAX, i64::MAX), |after| {
         (after.changed.as_millis(), after.number)
     });
+    let (conn, unreadable) = (reader.conn(), reader.unreadable());
+    let read = |row: &Row<'_>| read_listed(reader, row);
     let Some(classes) = classes(filter) else {
         let values = params![no.0, limit(count), changed, number];
-        return all(conn, LIST, values, read_listed);
+        return unreadable.all(conn, LIST, values, read);
     };
     let mut found = Vec::new();
     for class in classes {
         let values = params![no.0, limit(count), changed, number, class];
-        found.extend(all(conn, LIST_CLASS, values, read_listed)?);
+        found.extend(unreadable.all(conn, LIST_CLASS, values, read)?);
     }
     found.sort_by_key(|(cursor, _)| std::cmp::Reverse(*cursor));
     found.truncate(count);
@@ -226,25 +246,25 @@ pub(crate) fn messages_of_open(conn: &Connection, no: AgentNo) -> Result<Vec<Mes
 
 /// Lists the items of a filter that changed last, newest first.
 pub(crate) fn newest(
-    conn: &Connection,
+    reader: &Reader<'_>,
     no: AgentNo,
     filter: WorkItemFilter,
     count: usize,
 ) -> Result<Vec<WorkItemRecord>, Error> {
-    let found = behind(conn, no, filter, None, count)?;
-    Ok(found.into_iter().map(|(_, item)| item).collect())
+    let found = behind(reader, no, filter, None, count)?;
+    Ok(found.into_iter().filter_map(|(_, item)| item).collect())
 }
 
 /// Reads a page of a list, newest change first, and the number of matching items. Counting reads an index entry for
 /// each, so this is for requested lists and not for prompts.
 pub(crate) fn list(
-    conn: &Connection,
+    reader: &Reader<'_>,
     no: AgentNo,
     filter: WorkItemFilter,
     count: usize,
 ) -> Result<(Vec<WorkItemRecord>, u64), Error> {
-    let found = newest(conn, no, filter, count)?;
-    Ok((found, count_matching(conn, no, filter)?))
+    let found = newest(reader, no, filter, count)?;
+    Ok((found, count_matching(reader.conn(), no, filter)?))
 }
 
 /// Counts the items of a filter by an index entry for each.

@@ -2,17 +2,19 @@
 
 use crate::error::Error;
 use crate::reader::Reader;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, readable};
 use crate::work_rows::WorkItemRows;
-use crate::{hints, timers, triggers, waits, work_items, work_rows, workspaces};
+use crate::{
+    delivery_summaries, hints, timers, triggers, waits, work_items, work_rows, workspaces,
+};
 use holon_domain::agent::AgentRecord;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::timer::TimerRecord;
 use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{WorkItemCursor, WorkItemRecord};
+use holon_domain::work_item::{DeliverySummaryRow, ReportText, WorkItemCursor, WorkItemRecord};
 use holon_domain::workspace::{Occupancy, Occupant, RegisteredWorkspace};
-use holon_domain::{TimerId, TriggerId, WaitId, WorkItemId};
+use holon_domain::{DeliverySummaryId, TimerId, TriggerId, WaitId, WorkItemId};
 
 impl Reader<'_> {
     /// Reads one work item, open or completed.
@@ -20,7 +22,36 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or the row cannot be read.
     pub fn work_item(&self, no: AgentNo, id: &WorkItemId) -> Result<Option<WorkItemRecord>, Error> {
-        work_items::one(self.conn(), no, id)
+        work_items::one(self.conn(), no, id, self.unreadable())
+    }
+
+    /// Reads the delivery summary of a completed item. Its text may stand in the log.
+    ///
+    /// # Errors
+    /// When the database fails or the row cannot be read.
+    pub fn delivery_summary(
+        &self,
+        no: AgentNo,
+        id: &DeliverySummaryId,
+    ) -> Result<Option<DeliverySummaryRow>, Error> {
+        delivery_summaries::one(self.conn(), no, id, self.unreadable())
+    }
+
+    /// Reads the text of a report. `None` if it cannot be read; the item still has its beginning.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn report_text(&self, no: AgentNo, text: ReportText) -> Result<Option<String>, Error> {
+        let conn = self.conn();
+        readable(conn, delivery_summaries::words_of(conn, no, text))
+    }
+
+    /// Returns true if an agent that clients may see has this work item.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_public_item(&self, id: &WorkItemId) -> Result<bool, Error> {
+        work_items::is_public(self.conn(), id)
     }
 
     /// Reads a page of the items that match a filter, newest change first, behind a position. `agent` is the agent's own
@@ -50,7 +81,7 @@ impl Reader<'_> {
         filter: WorkItemFilter,
         limit: usize,
     ) -> Result<(Vec<WorkItemRecord>, u64), Error> {
-        work_items::list(self.conn(), no, filter, limit)
+        work_items::list(self, no, filter, limit)
     }
 
     /// Lists items whose recheck is due and that no answered request has shown yet.
@@ -74,7 +105,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn active_waits(&self, no: AgentNo) -> Result<Vec<WaitRecord>, Error> {
-        waits::active(self.conn(), no)
+        waits::active(self.conn(), no, self.unreadable())
     }
 
     /// Lists the waits that were declared last, newest first.
@@ -82,7 +113,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn newest_waits(&self, no: AgentNo, limit: usize) -> Result<Vec<WaitRecord>, Error> {
-        waits::newest(self.conn(), no, limit)
+        waits::newest(self.conn(), no, limit, self.unreadable())
     }
 
     /// Reads one timer, active or not.
@@ -98,7 +129,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn active_timers(&self, no: AgentNo, limit: usize) -> Result<Vec<TimerRecord>, Error> {
-        timers::active(self.conn(), no, limit)
+        timers::active(self.conn(), no, limit, self.unreadable())
     }
 
     /// Lists the timers that were created last, newest first.
@@ -106,7 +137,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn newest_timers(&self, no: AgentNo, limit: usize) -> Result<Vec<TimerRecord>, Error> {
-        timers::newest(self.conn(), no, limit)
+        timers::newest(self.conn(), no, limit, self.unreadable())
     }
 
     /// Lists the workspaces of the host, the one that an agent was given last first.
@@ -146,7 +177,7 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn triggers(&self, no: AgentNo) -> Result<Vec<TriggerRecord>, Error> {
-        triggers::of_agent(self.conn(), no)
+        triggers::of_agent(self.conn(), no, self.unreadable())
     }
 
     /// Lists the pending wake hints.
@@ -154,6 +185,6 @@ impl Reader<'_> {
     /// # Errors
     /// When the database fails or a row cannot be read.
     pub fn hints(&self, no: AgentNo) -> Result<Vec<WakeHint>, Error> {
-        hints::pending(self.conn(), no)
+        hints::pending(self.conn(), no, self.unreadable())
     }
 }

@@ -4,6 +4,7 @@
 use crate::error::Error;
 use crate::reader::Reader;
 use crate::row::AgentNo;
+use crate::work_items::ListedItem;
 use crate::{agents, item_trace, timers, turn_rows, waits, work_items};
 use holon_domain::agent::{AgentRecord, ItemCounts};
 use holon_domain::block::calls_of;
@@ -32,8 +33,8 @@ const TIMERS: usize = 8;
 /// Newest declared waits that are searched for ended ones.
 const ENDED_WAITS: usize = 64;
 
-/// Most stalled items that a page of runnable ones skips; behind more of them a page may be short.
-const STALLED_PASSED: usize = 500;
+/// Most items of a class that a page leaves out and reads over; behind more of them a page may be short.
+const LEFT_OUT_READ: usize = 500;
 
 /// The answer of a query, with the agent it concerns.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,6 +73,18 @@ pub enum WorkQueryRows {
     },
 }
 
+impl WorkQueryRows {
+    /// Iterates over the work items of the result.
+    pub fn items_mut(&mut self) -> impl Iterator<Item = &mut WorkItemRecord> {
+        let (one, many): (_, &mut [(WorkItemCursor, WorkItemRecord)]) = match self {
+            Self::Item { item, .. } => (item.as_deref_mut(), &mut []),
+            Self::Items { page, .. } => (None, &mut page.items),
+            Self::Timers { .. } => (None, &mut []),
+        };
+        one.into_iter().chain(many.iter_mut().map(|(_, item)| item))
+    }
+}
+
 /// Reads everything a prompt shows of an agent's work. `before` is the log position at which the turn began.
 pub(crate) fn shown(
     reader: &Reader<'_>,
@@ -81,16 +94,16 @@ pub(crate) fn shown(
 ) -> Result<WorkOverview, Error> {
     let conn = reader.conn();
     let work = &agent.work;
-    let completed = work_items::newest(conn, no, WorkItemFilter::Completed, COMPLETED)?;
+    let completed = work_items::newest(reader, no, WorkItemFilter::Completed, COMPLETED)?;
     let mut rows = WorkOverview {
         completed,
         ..WorkOverview::default()
     };
     if work.active_waits > 0 {
-        rows.waits = waits::active(conn, no)?;
+        rows.waits = waits::active(conn, no, reader.unreadable())?;
     }
     if work.active_timers > 0 {
-        rows.timers = timers::active(conn, no, TIMERS)?;
+        rows.timers = timers::active(conn, no, TIMERS, reader.unreadable())?;
     }
     if work.items.open() > 0 {
         fill_open(reader, no, agent, &mut rows)?;
@@ -131,7 +144,7 @@ fn fill_open(
         QUEUED,
     );
     let newest = |filter, count| -> Result<Vec<WorkItemRecord>, Error> {
-        let found = work_items::newest(reader.conn(), no, filter, count + more)?;
+        let found = work_items::newest(reader, no, filter, count + more)?;
         Ok(fresh(found, count))
     };
     rows.waiting_operator = newest(WorkItemFilter::WaitingForOperator, WAITING_OPERATOR)?;
@@ -224,11 +237,12 @@ pub(crate) fn page(
     match filter {
         WorkItemFilter::Current => {
             let item = match current_id {
-                Some(id) => work_items::listed(conn, no, id)?,
+                Some(id) => work_items::listed(reader, no, id)?,
                 None => None,
             };
             let total = u64::from(item.is_some());
             let behind = |cursor: &WorkItemCursor| after.is_none_or(|after| *cursor < after);
+            let item = item.and_then(|(at, item)| Some((at, item?)));
             let items: Vec<_> = item.into_iter().filter(|(at, _)| behind(at)).collect();
             Ok(WorkItemRows {
                 items,
@@ -237,20 +251,36 @@ pub(crate) fn page(
             })
         }
         WorkItemFilter::Queued => {
-            let is_queued = current.is_some_and(|current| is_queued(current.state));
-            let total = work_items::count_matching(conn, no, filter)?;
-            let total = total.saturating_sub(u64::from(is_queued));
-            let found = work_items::behind(conn, no, filter, after, limit + 2)?;
-            let keep = |item: &WorkItemRecord| Some(&item.id) != current_id;
-            Ok(cut(found, limit + 2, limit, total, keep))
+            let blocked = work.items.blocked;
+            let is_current = current.is_some_and(|current| is_queued(current.state));
+            let total = work.items.open().saturating_sub(blocked);
+            let total = total.saturating_sub(u32::from(is_current));
+            let count = limit + passed_over(blocked) + 2;
+            let found = work_items::behind(reader, no, filter, after, count)?;
+            let keep =
+                |item: &WorkItemRecord| Some(&item.id) != current_id && item.blocked_by.is_none();
+            Ok(cut(found, count, limit, u64::from(total), keep))
+        }
+        WorkItemFilter::Blocked => {
+            let ItemCounts {
+                waiting_task,
+                waiting_external,
+                waiting_timer,
+                blocked,
+                ..
+            } = work.items;
+            let waiting = waiting_task + waiting_external + waiting_timer;
+            let count = limit + passed_over(waiting) + 1;
+            let found = work_items::behind(reader, no, filter, after, count)?;
+            let keep = |item: &WorkItemRecord| item.blocked_by.is_some();
+            Ok(cut(found, count, limit, u64::from(blocked), keep))
         }
         WorkItemFilter::Runnable => {
             let ItemCounts {
                 runnable, stalled, ..
             } = work.items;
-            let beyond = usize::try_from(stalled).unwrap_or(usize::MAX);
-            let count = limit + beyond.min(STALLED_PASSED) + 1;
-            let found = work_items::behind(conn, no, filter, after, count)?;
+            let count = limit + passed_over(stalled) + 1;
+            let found = work_items::behind(reader, no, filter, after, count)?;
             let keep = |item: &WorkItemRecord| {
                 item.scheduling_state(work.wake_count) == WorkItemSchedulingState::Runnable
             };
@@ -259,10 +289,9 @@ pub(crate) fn page(
         WorkItemFilter::All
         | WorkItemFilter::Open
         | WorkItemFilter::Completed
-        | WorkItemFilter::Blocked
         | WorkItemFilter::WaitingForOperator => {
             let total = work_items::count_matching(conn, no, filter)?;
-            let found = work_items::behind(conn, no, filter, after, limit + 1)?;
+            let found = work_items::behind(reader, no, filter, after, limit + 1)?;
             Ok(cut(found, limit + 1, limit, total, every))
         }
     }
@@ -270,7 +299,7 @@ pub(crate) fn page(
 
 /// Cuts a page out of the rows that were read for it, at most `count` of them, and finds the position of the next page.
 fn cut(
-    mut found: Vec<(WorkItemCursor, WorkItemRecord)>,
+    found: Vec<ListedItem>,
     count: usize,
     limit: usize,
     total: u64,
@@ -278,7 +307,8 @@ fn cut(
 ) -> WorkItemRows {
     let last_read = found.last().map(|(cursor, _)| *cursor);
     let may_have_more = found.len() == count;
-    found.retain(|(_, item)| keep(item));
+    let readable = found.into_iter().filter_map(|(at, item)| Some((at, item?)));
+    let mut found: Vec<_> = readable.filter(|(_, item)| keep(item)).collect();
     let is_cut = found.len() > limit;
     found.truncate(limit);
     let last_shown = found.last().map(|(cursor, _)| *cursor);
@@ -294,17 +324,24 @@ fn cut(
 }
 
 /// Returns true if the table counts an item in this state among the queued ones.
+/// Returns true if an item in this state is queued unless it has the focus: it is open and has no blocker.
 const fn is_queued(state: WorkItemSchedulingState) -> bool {
     match state {
         WorkItemSchedulingState::Runnable
         | WorkItemSchedulingState::Stalled
-        | WorkItemSchedulingState::WaitingOperator => true,
-        WorkItemSchedulingState::WaitingTask
+        | WorkItemSchedulingState::WaitingOperator
+        | WorkItemSchedulingState::WaitingTask
         | WorkItemSchedulingState::WaitingExternal
-        | WorkItemSchedulingState::WaitingTimer
-        | WorkItemSchedulingState::Blocked
-        | WorkItemSchedulingState::Completed => false,
+        | WorkItemSchedulingState::WaitingTimer => true,
+        WorkItemSchedulingState::Blocked | WorkItemSchedulingState::Completed => false,
     }
+}
+
+/// Returns how many rows of a page are read beyond it, because the list leaves out items of its class. A page may be
+/// short beyond the bound; its position goes on behind what was read.
+fn passed_over(left_out: u32) -> usize {
+    let left_out = usize::try_from(left_out).unwrap_or(usize::MAX);
+    left_out.min(LEFT_OUT_READ)
 }
 
 /// Returns those of the given items that do not exist and that no running call is about to create. A plan is written

@@ -5,7 +5,7 @@
 
 use crate::agents::parse_id;
 use crate::error::Error;
-use crate::row::{AgentNo, all, json, limit, run};
+use crate::row::{AgentNo, all_readable, json, limit, run};
 use holon_domain::limits::{OCCUPANTS_LISTED, WORKSPACES_REGISTERED};
 use holon_domain::workspace::{
     AttachedWorkspace, Occupancy, Occupant, RegisteredWorkspace, WorkspaceKind,
@@ -56,7 +56,7 @@ pub(crate) fn register(
 
 /// Lists the registered workspaces, the one seen last first.
 pub(crate) fn newest(conn: &Connection, count: usize) -> Result<Vec<RegisteredWorkspace>, Error> {
-    all(conn, NEWEST, params![limit(count)], |row| {
+    all_readable(conn, NEWEST, params![limit(count)], |row| {
         let id: String = row.get(0)?;
         let repository: Option<String> = row.get(2)?;
         Ok(RegisteredWorkspace {
@@ -93,7 +93,7 @@ pub(crate) fn of_agent(conn: &Connection, no: AgentNo) -> Result<Option<Occupanc
 /// Lists agents that occupy an execution root, in no order.
 pub(crate) fn occupants(conn: &Connection, execution_root: &str) -> Result<Vec<Occupant>, Error> {
     let bound = limit(OCCUPANTS_LISTED);
-    all(conn, OF_ROOT, params![execution_root, bound], read_occupant)
+    all_readable(conn, OF_ROOT, params![execution_root, bound], read_occupant)
 }
 
 fn read_occupant(row: &Row<'_>) -> Result<Occupant, Error> {

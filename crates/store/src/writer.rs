@@ -8,7 +8,7 @@ use crate::db::{Db, Location};
 use crate::error::{Error, WriteError};
 use crate::feed::{Feed, FeedSource};
 use crate::held_files::StoreLost;
-use crate::inbox::{Closing, Inbox, InboxEvent};
+use crate::inbox::{Closing, Inbox, InboxEvent, WriteOrder};
 use crate::member::Member;
 use crate::space::SpaceLog;
 use crate::tx::Tx;
@@ -111,12 +111,12 @@ impl Writer {
     }
 
     /// Runs a write inside the next commit and returns once the commit holds. The closure may be run again and must
-    /// have no side effect; `bytes` is the size of its input, which bounds a batch. If the caller stops waiting, the
+    /// have no side effect. If the caller stops waiting, the
     /// write and its hooks run all the same.
     ///
     /// # Errors
     /// The failure of the write; see [`WriteError`].
-    pub async fn write<T, F>(&self, bytes: usize, f: F) -> Result<T, WriteError>
+    pub async fn write<T, F>(&self, order: WriteOrder, f: F) -> Result<T, WriteError>
     where
         F: FnMut(&mut Tx<'_>) -> Result<T, Error> + Send + 'static,
         T: Send + 'static,
@@ -127,7 +127,9 @@ impl Writer {
             value: None,
             reply: Some(reply),
         });
-        self.shared.inbox.push(QueuedWrite { bytes, member })?;
+        let WriteOrder { class, bytes } = order;
+        let queued = QueuedWrite { bytes, member };
+        self.shared.inbox.push(class, queued)?;
         // The writer answers every member it takes, and at its end those it did not take. A member without an answer
         // was in the batch in which the thread died.
         answer.await.unwrap_or(Err(WriteError::CommitUnknown))

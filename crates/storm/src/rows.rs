@@ -6,7 +6,7 @@ mod work;
 pub(crate) use pause::PauseEvent;
 #[cfg(test)]
 pub(crate) use work::ItemRow;
-pub(crate) use work::{LastingRow, SlotEvent, WorkRows};
+pub(crate) use work::{LastingRow, SlotEvent, SummaryRow, WorkRows};
 
 use crate::budget::{self, BudgetRow};
 use crate::delivery::{self, DeliveryRow};
@@ -88,8 +88,8 @@ pub(crate) struct BriefRow {
     pub(crate) id: String,
     pub(crate) kind: String,
     pub(crate) settles: Vec<String>,
-    /// Log position of the round that is its text. Absent for text of the runtime.
-    pub(crate) round: Option<i64>,
+    /// Delivery summary that has its text. Absent for every other brief.
+    pub(crate) report: Option<String>,
 }
 
 /// A row of an agent's log.
@@ -289,7 +289,7 @@ fn brief(row: &Row<'_>) -> rusqlite::Result<BriefRow> {
         id: text(&record["id"]),
         kind: text(&record["kind"]),
         settles: settles.map(text).collect(),
-        round: record["text"]["round"].as_i64(),
+        report: record["text"]["report"].as_str().map(str::to_owned),
     })
 }
 

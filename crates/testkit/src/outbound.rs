@@ -15,6 +15,8 @@ pub struct ScriptedOutbound {
     secrets: Mutex<BTreeMap<String, String>>,
     /// Holds callers that store a secret until enough of them came. Absent if none is held.
     meeting: Mutex<Option<Arc<Barrier>>>,
+    /// Holds callers that forget a secret. Absent if none is held.
+    forgetting: Mutex<Option<Arc<Barrier>>>,
 }
 
 impl Default for ScriptedOutbound {
@@ -24,6 +26,7 @@ impl Default for ScriptedOutbound {
             attempts: watch::Sender::new(Vec::new()),
             secrets: Mutex::default(),
             meeting: Mutex::default(),
+            forgetting: Mutex::default(),
         }
     }
 }
@@ -62,6 +65,20 @@ impl ScriptedOutbound {
     }
 }
 
+impl ScriptedOutbound {
+    /// Holds the next caller that forgets a secret. The test waits at the returned barrier twice: until the caller has
+    /// come, and to let it go on.
+    pub fn hold_forgetting(&self) -> Arc<Barrier> {
+        let barrier = Arc::new(Barrier::new(2));
+        let mut held = self
+            .forgetting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *held = Some(Arc::clone(&barrier));
+        barrier
+    }
+}
+
 #[async_trait]
 impl OutboundHost for ScriptedOutbound {
     async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport {
@@ -94,6 +111,17 @@ impl OutboundHost for ScriptedOutbound {
     }
 
     async fn forget_secret(&self, profile: &str) -> Result<(), String> {
+        let held = {
+            let mut held = self
+                .forgetting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            held.take()
+        };
+        if let Some(held) = held {
+            held.wait().await;
+            held.wait().await;
+        }
         let mut secrets = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         secrets.remove(profile);
         Ok(())

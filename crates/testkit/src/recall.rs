@@ -102,7 +102,7 @@ impl Recall {
         put(&mut index, documents);
         let mut asked = Vec::new();
         for (document, queries) in &targets {
-            let wanted = document.provenance.source_ref.to_string();
+            let wanted = document.provenance.source_ref.key();
             for query in queries {
                 asked.push(Asked {
                     query,
@@ -317,7 +317,7 @@ impl Plain {
             .expect("makes");
         for document in documents {
             let row = params![
-                document.provenance.source_ref.to_string(),
+                document.provenance.source_ref.key(),
                 document.provenance.title,
                 document.body
             ];
@@ -352,6 +352,6 @@ fn first_five(index: &mut MemoryIndex, query: &str) -> Vec<String> {
     found
         .hits
         .iter()
-        .map(|hit| hit.provenance.source_ref.to_string())
+        .map(|hit| hit.provenance.source_ref.key())
         .collect()
 }

@@ -2,33 +2,54 @@
 //!
 //! Owns the rendering and its bounds. A receipt depends on the stored envelope alone, so the same envelope gives the
 //! same text on every later request. Characters that a person does not see are written out, wherever they come from.
+//! A failure is one JSON document on one line, whatever it quotes: a program cannot write a line of its own into it.
 
 mod short;
+mod work;
 
 pub use short::short_receipt;
 
 use crate::lines::FenceKey;
+use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN};
 use crate::tool::{
-    apply_patch, exec_command, exec_command_batch, memory_get, memory_search, task_input,
-    task_list, task_output, use_workspace, view_image, web_fetch, web_search,
+    apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer, create_work_item,
+    exec_command, exec_command_batch, get_work_item, list_work_items, memory_get, memory_search,
+    notify_operator, pick_work_item, spawn_agent, task_input, task_list, task_output, task_stop,
+    update_work_item, use_workspace, view_image, wait_for, web_fetch, web_search,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
 use holon_domain::{text, visible};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// Renders the text that a model reads of a finished call.
 #[must_use]
 pub fn receipt(envelope: &ToolEnvelope) -> String {
-    let text = match &envelope.outcome {
+    match &envelope.outcome {
         ToolOutcome::Success { result } => success(envelope, result),
         ToolOutcome::Error { error } => failure(envelope, error),
-    };
+    }
+}
+
+/// Writes out the unseen characters of a text.
+fn show_in_text(text: String) -> String {
     match visible::show_unseen(&text) {
         Cow::Borrowed(_) => text,
+        Cow::Owned(shown) => shown,
+    }
+}
+
+/// Writes out the unseen characters of a JSON document. The backslash is doubled, so that it stays one.
+fn show_in_json(document: String) -> String {
+    let spell = |c: char, shown: &mut String| {
+        shown.push('\\');
+        shown.extend(c.escape_unicode());
+    };
+    match visible::replace_hidden(&document, visible::is_unseen, spell) {
+        Cow::Borrowed(_) => document,
         Cow::Owned(shown) => shown,
     }
 }
@@ -83,18 +104,41 @@ fn success(envelope: &ToolEnvelope, result: &Value) -> String {
         task_output::NAME => read(result, |result| task_output::text(result, key)),
         use_workspace::NAME => use_workspace::split_guidance(result).map(|(rest, guidance)| {
             let result = confirmation(envelope, &rest);
-            format!("{result}\n\n{guidance}")
+            format!("{result}\n\n{}", show_in_text(guidance))
         }),
         view_image::NAME => read(result, view_image::text),
         web_fetch::NAME => read(result, |page| web_fetch::text(page, key)),
         web_search::NAME => read(result, |answer| web_search::text(answer, key)),
-        _ => None,
+        _ => bookkeeping(envelope, result, key),
     };
     text.unwrap_or_else(|| confirmation(envelope, result))
 }
 
+/// Renders the result of a tool about work items, waits, timers, tasks or notifications in a line or two.
+fn bookkeeping(envelope: &ToolEnvelope, result: &Value, key: FenceKey<'_>) -> Option<String> {
+    let summary = envelope.summary_text.as_str();
+    match envelope.tool_name.as_str() {
+        cancel_timer::NAME
+        | create_timer::NAME
+        | notify_operator::NAME
+        | spawn_agent::NAME
+        | task_stop::NAME => Some(show_in_text(work::summarised(summary))),
+        cancel_wait::NAME => read(result, work::cancelled),
+        complete_work_item::NAME => read(result, |result| work::completed(result, summary)),
+        create_work_item::NAME => read(result, work::created),
+        get_work_item::NAME => read(result, |result| work::read(result, key)),
+        list_work_items::NAME => read(result, |result| work::page(result, summary)),
+        pick_work_item::NAME => read(result, work::picked),
+        update_work_item::NAME => read(result, work::updated),
+        wait_for::NAME => read(result, work::waiting),
+        _ => None,
+    }
+}
+
 fn read<T: DeserializeOwned>(result: &Value, text: impl Fn(&T) -> String) -> Option<String> {
-    T::deserialize(result).ok().map(|result| text(&result))
+    T::deserialize(result)
+        .ok()
+        .map(|result| show_in_text(text(&result)))
 }
 
 /// A small result as one line of JSON, with members in a fixed order.
@@ -128,23 +172,22 @@ struct Failure<'a> {
     hint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     field: Option<String>,
+    /// Shown only if true: beside a hint that says what to correct, `false` reads as advice to give up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     details: Option<Value>,
 }
 
 fn failure(envelope: &ToolEnvelope, error: &ToolError) -> String {
-    let (error, nearest) = apply_patch::split_nearest(error);
-    let (error, last_words) = exec_command::split_lost(&error, FenceKey::of(envelope));
-    let lines = nearest.or(last_words);
-    let error = &error;
     let field = error
         .details
         .as_ref()
         .and_then(|details| details.get("field"))
         .and_then(Value::as_str);
-    let reason = "the details are larger than a receipt may be";
-    let receipt = line(&Failure {
+    line(&Failure {
         ok: false,
         tool_name: &envelope.tool_name,
         kind: error.kind,
@@ -155,15 +198,40 @@ fn failure(envelope: &ToolEnvelope, error: &ToolError) -> String {
             .map(|hint| text::preview(hint, FAILURE_SUMMARY_BYTES)),
         field: field.map(crate::input::shown),
         retryable: error.retryable,
-        details: error
-            .details
-            .as_ref()
-            .map(|details| bounded(details, TOOL_ERROR_DETAIL_BYTES, reason)),
-    });
-    match lines {
-        Some(lines) => format!("{receipt}\n{lines}"),
-        None => receipt,
+        next: next_step(error),
+        details: error.details.as_ref().map(details),
+    })
+}
+
+/// Says what an error means for the next call; `None` if the same call may work later, or may have worked.
+fn next_step(error: &ToolError) -> Option<&'static str> {
+    let is_open = matches!(
+        error.kind,
+        ToolErrorKind::OutcomeUnknown
+            | ToolErrorKind::NotStarted
+            | ToolErrorKind::RunAborted
+            | ToolErrorKind::CommandTimedOut
+    );
+    let fails_again = !error.retryable && !is_open;
+    fails_again.then_some("the same call fails again: correct it, or choose another way")
+}
+
+/// Members of the details that a next attempt depends on, each with a bound of its own. They are shown in full.
+const SHOWN_IN_FULL: [&str; 3] = [apply_patch::NEAREST, RUN_AGAIN, OUTPUT_TAIL];
+
+/// Returns the details within their bound, apart from what is always shown in full.
+fn details(details: &Value) -> Value {
+    let mut rest = details.clone();
+    let whole: Map<String, Value> = SHOWN_IN_FULL
+        .iter()
+        .filter_map(|name| rest.as_object_mut()?.remove_entry(*name))
+        .collect();
+    let reason = "the details are larger than a receipt may be";
+    let mut shown = bounded(&rest, TOOL_ERROR_DETAIL_BYTES, reason);
+    if let Some(members) = shown.as_object_mut() {
+        members.extend(whole);
     }
+    shown
 }
 
 /// Returns `value`, or a summary of it if it is too large: its size, its digest and a preview.
@@ -183,5 +251,5 @@ fn bounded(value: &Value, limit: usize, reason: &str) -> Value {
 
 fn line(receipt: &impl Serialize) -> String {
     // Strings, numbers and JSON values can always be serialized.
-    serde_json::to_string(receipt).unwrap_or_default()
+    show_in_json(serde_json::to_string(receipt).unwrap_or_default())
 }

@@ -128,8 +128,8 @@ pub fn offered(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet 
     SETS.get(preset, freeform, web, || emit_all(preset, freeform, web))
 }
 
-/// Returns the same tools without the descriptions of their arguments, for a model with a small window. Each tool says in
-/// its error what an argument must be. The tools of memory are left out: such a window has no room for what they find.
+/// Returns the same tools with the first sentence of their descriptions and without those of their arguments, for a
+/// model with a small window. Each tool says in its error what an argument must be. The tools of memory are left out: such a window has no room for what they find.
 #[must_use]
 pub fn offered_briefly(preset: ProfilePreset, freeform: bool, web: WebTools) -> ToolSet {
     static SETS: EmittedSets = EmittedSets::new();
@@ -139,11 +139,14 @@ pub fn offered_briefly(preset: ProfilePreset, freeform: bool, web: WebTools) -> 
             !matches!(tool.name.as_str(), memory_get::NAME | memory_search::NAME)
         };
         let fitting = whole.iter().filter(fits).cloned();
-        fitting.map(without_descriptions).collect()
+        fitting.map(briefly_described).collect()
     })
 }
 
-fn without_descriptions(mut tool: OfferedTool) -> OfferedTool {
+fn briefly_described(mut tool: OfferedTool) -> OfferedTool {
+    if let Some(end) = tool.description.find(". ") {
+        tool.description.truncate(end + 1);
+    }
     remove_descriptions(&mut tool.parameters);
     tool
 }

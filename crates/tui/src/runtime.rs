@@ -8,6 +8,7 @@ mod ask;
 mod connect;
 mod feed;
 mod input;
+mod keys;
 mod record;
 mod signals;
 mod terminal;
@@ -126,9 +127,10 @@ pub async fn run<E>(
     let history = path.and_then(|path| record::load(&path).ok());
     let (sender, messages) = mpsc::channel(QUEUE_LENGTH);
     let signals = Signals::listen()?;
-    let mut sources = Sources { messages, signals };
     let mut screen = Screen::open(options.alternate_screen)?;
+    // Whoever leaves early closes the messages first, then the keyboard and last the screen.
     let keyboard = input::Keyboard::listen(sender.clone())?;
+    let mut sources = Sources { messages, signals };
     let host = client.endpoint();
     let connecting = ConnectScreen {
         host: &host,
@@ -306,6 +308,10 @@ impl Console {
                 self.take(Msg::Quit);
             }
             SignalRequest::Suspend => self.stop(screen, false)?,
+            SignalRequest::Resize => {
+                let (columns, rows) = Screen::size()?;
+                self.take(Msg::Resize { columns, rows });
+            }
             SignalRequest::Continue => {
                 self.is_stopped = false;
                 screen.take_again()?;

@@ -3,8 +3,10 @@
 use crate::address::is_public;
 use crate::error::WebError;
 use crate::hosts::{HostRules, Reach};
+use crate::proxy;
 use crate::resolve::{Lookup, NotPublic, Resolver, SystemLookup};
 use holon_domain::limits::WEB_URL_BYTES;
+use holon_domain::proxy::ProxyVariables;
 use reqwest::header::{self, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, ClientBuilder, Method, Url, redirect, retry};
 use std::net::IpAddr;
@@ -73,9 +75,10 @@ pub struct Response {
 /// Sends requests. Clients are built when they are first needed.
 pub struct WebClient {
     lookup: Arc<dyn Lookup>,
+    proxies: ProxyVariables,
     /// For addresses that an operator configured.
     configured: OnceLock<Client>,
-    /// For all other addresses. Names resolve to public addresses only, and no proxy stands between.
+    /// For all other addresses. Names resolve to public addresses only, apart from those of proxies.
     guarded: OnceLock<Client>,
     /// For hosts that the rules of a request permit although they may be private. No proxy stands between.
     permitted: OnceLock<Client>,
@@ -89,14 +92,24 @@ impl std::fmt::Debug for WebClient {
 
 impl Default for WebClient {
     fn default() -> Self {
-        Self::with_lookup(Arc::new(SystemLookup))
+        Self::new(ProxyVariables::default())
     }
 }
 
 impl WebClient {
+    /// Sends requests through these proxies.
+    #[must_use]
+    pub fn new(proxies: ProxyVariables) -> Self {
+        Self {
+            proxies,
+            ..Self::with_lookup(Arc::new(SystemLookup))
+        }
+    }
+
     fn with_lookup(lookup: Arc<dyn Lookup>) -> Self {
         Self {
             lookup,
+            proxies: ProxyVariables::default(),
             configured: OnceLock::new(),
             guarded: OnceLock::new(),
             permitted: OnceLock::new(),
@@ -128,7 +141,7 @@ impl WebClient {
         let first = url.clone();
         let mut origin = request.origin;
         for _ in 0..=request.max_redirects {
-            let same_site = url.origin() == first.origin();
+            let same_site = is_same_site(&first, &url);
             let answer = self.exchange(request, &url, origin, same_site).await?;
             let Some(next) = redirect_of(&answer, &url)? else {
                 read(answer, request.max_bytes, kept).await;
@@ -139,8 +152,12 @@ impl WebClient {
                 let location = next.to_string();
                 return Err(WebError::DropsBody { status, location });
             }
+            // An endpoint that an operator configured stays that one while it redirects to itself. Behind another site,
+            // every address is one that somebody else chose.
+            if !is_same_site(&first, &next) {
+                origin = Origin::Foreign;
+            }
             url = next;
-            origin = Origin::Foreign;
         }
         Err(WebError::TooManyRedirects(request.max_redirects))
     }
@@ -154,16 +171,24 @@ impl WebClient {
         same_site: bool,
     ) -> Result<reqwest::Response, WebError> {
         let client = match origin {
-            Origin::Configured => get_or_build(&self.configured, base),
+            Origin::Configured => {
+                get_or_build(&self.configured, || proxy::apply(base(), &self.proxies))
+            }
             Origin::Foreign => match request.rules.check(url)? {
                 Reach::PublicOnly => {
                     check_literal(url)?;
-                    let resolver = Resolver::public_only(Arc::clone(&self.lookup));
-                    get_or_build(&self.guarded, || base().no_proxy().dns_resolver(resolver))
+                    self.check_name(url).await?;
+                    let lookup = Arc::clone(&self.lookup);
+                    let resolver = Resolver::public_only(lookup, proxy::hosts(&self.proxies));
+                    get_or_build(&self.guarded, || {
+                        proxy::apply(base().dns_resolver(resolver), &self.proxies)
+                    })
                 }
                 Reach::Any => {
                     let resolver = Resolver::any(Arc::clone(&self.lookup));
-                    get_or_build(&self.permitted, || base().no_proxy().dns_resolver(resolver))
+                    get_or_build(&self.permitted, || {
+                        Ok(base().no_proxy().dns_resolver(resolver))
+                    })
                 }
             },
         };
@@ -175,6 +200,32 @@ impl WebClient {
             building = building.body(request.body.clone());
         }
         building.send().await.map_err(|error| to_error(&error, url))
+    }
+
+    /// Refuses a name if a proxy may look it up instead of this host, unless all its addresses are known here and
+    /// public: the proxy connects to whichever it likes.
+    async fn check_name(&self, url: &Url) -> Result<(), WebError> {
+        let Some(name) = url.domain().filter(|_| self.proxies.is_set()) else {
+            return Ok(());
+        };
+        let unknown = |reason: &str| {
+            WebError::Connection(format!(
+                "{}: the host cannot look the name up, so it is not left to the proxy: {reason}",
+                site(url)
+            ))
+        };
+        let found = self.lookup.lookup(name.to_owned()).await;
+        let found = found.map_err(|error| unknown(&error.to_string()))?;
+        if found.is_empty() {
+            return Err(unknown("it has no address"));
+        }
+        match found.iter().find(|address| !is_public(**address)) {
+            None => Ok(()),
+            Some(private) => Err(WebError::Forbidden {
+                what: site(url),
+                address: private.to_string(),
+            }),
+        }
     }
 }
 
@@ -191,14 +242,14 @@ fn base() -> ClientBuilder {
 
 fn get_or_build(
     place: &OnceLock<Client>,
-    builder: impl FnOnce() -> ClientBuilder,
+    builder: impl FnOnce() -> Result<ClientBuilder, reqwest::Error>,
 ) -> Result<&Client, reqwest::Error> {
     if let Some(client) = place.get() {
         return Ok(client);
     }
     // The client uses the process-wide crypto provider; if another component has installed one, that one is used.
     drop(rustls::crypto::ring::default_provider().install_default());
-    let client = builder().build()?;
+    let client = builder()?.build()?;
     Ok(place.get_or_init(|| client))
 }
 
@@ -228,6 +279,12 @@ fn check_literal(url: &Url) -> Result<(), WebError> {
         }),
         Ok(_) | Err(_) => Ok(()),
     }
+}
+
+/// Returns true if an address belongs to the first site: to its origin, or to its host after a change from http to https.
+fn is_same_site(first: &Url, url: &Url) -> bool {
+    let is_upgrade = first.scheme() == "http" && url.scheme() == "https";
+    url.origin() == first.origin() || (is_upgrade && url.host() == first.host())
 }
 
 /// Returns the address without path and query, which may hold a secret.

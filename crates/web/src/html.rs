@@ -20,6 +20,11 @@ pub(crate) struct HtmlText {
 
 /// Renders a document. `base` is its address, by which links are completed; `max_bytes` bounds the text.
 pub(crate) fn to_text(html: &str, base: Option<&Url>, max_bytes: usize) -> HtmlText {
+    write(html, base, max_bytes).finish()
+}
+
+/// Writes the text of a document until its bound is passed.
+fn write<'a>(html: &str, base: Option<&'a Url>, max_bytes: usize) -> Writer<'a> {
     let mut emitter = DefaultEmitter::default();
     // The contents of `script`, `style`, `textarea` and `title` are no elements.
     emitter.naively_switch_states(true);
@@ -36,7 +41,7 @@ pub(crate) fn to_text(html: &str, base: Option<&Url>, max_bytes: usize) -> HtmlT
             break;
         }
     }
-    writer.finish()
+    writer
 }
 
 /// Kind of an element, as far as its text depends on it.
@@ -109,6 +114,9 @@ struct Writer<'a> {
     in_title: bool,
     title: String,
     link: Option<OpenLink>,
+    /// Bytes of written text that were looked at again.
+    #[cfg(test)]
+    looked_back: usize,
 }
 
 impl<'a> Writer<'a> {
@@ -124,6 +132,8 @@ impl<'a> Writer<'a> {
             in_title: false,
             title: String::new(),
             link: None,
+            #[cfg(test)]
+            looked_back: 0,
         }
     }
 
@@ -238,10 +248,10 @@ impl<'a> Writer<'a> {
     fn flush(&mut self) {
         if self.breaks > 0 && !self.text.is_empty() {
             let wanted = self.breaks.min(2);
-            let trimmed = self.text.trim_end_matches([' ', '\n']).len();
-            let there = self.text.len() - trimmed;
-            if self.preformatted == 0 || there < wanted {
-                self.text.truncate(trimmed);
+            // White space of a preformatted part stays, so it is looked at no further than it matters.
+            if self.preformatted == 0 || self.newest_space(wanted) < wanted {
+                let space = self.newest_space(usize::MAX);
+                self.text.truncate(self.text.len() - space);
                 self.text.push_str(if wanted == 1 { "\n" } else { "\n\n" });
             }
         } else if self.space && !self.text.is_empty() && !self.text.ends_with([' ', '\n']) {
@@ -249,6 +259,17 @@ impl<'a> Writer<'a> {
         }
         self.breaks = 0;
         self.space = false;
+    }
+
+    /// Returns how many spaces and line ends the text ends with, up to a number.
+    fn newest_space(&mut self, most: usize) -> usize {
+        let newest = self.text.bytes().rev().take(most);
+        let count = newest.take_while(|byte| b" \n".contains(byte)).count();
+        #[cfg(test)]
+        {
+            self.looked_back += count;
+        }
+        count
     }
 
     fn break_lines(&mut self, count: usize) {
@@ -338,6 +359,22 @@ mod tests {
             (https://example.com/docs/other?q=1).\n\n- first\n- second run\n\nlet a =  1;\n  let b = 2;\n\n\
             k | v\na | 1\n\n[image: A cat]\n\n---\n\nthe end";
         assert_eq!(found.text, expected);
+    }
+
+    /// The cost of this grows with the square of the length if every break looks at all white space before it.
+    #[test]
+    fn breaks_in_a_preformatted_part_cost_no_more_than_their_length() {
+        let html = format!("<pre>a{}b</pre>", "<br>\n ".repeat(300_000));
+        let written = write(&html, None, 10_000_000);
+        let looked_back = written.looked_back;
+        let found = written.finish();
+        assert!(found.text.starts_with("a\n") && found.text.ends_with('b'));
+        assert!(found.text.len() > 300_000, "{}", found.text.len());
+        assert!(looked_back <= html.len(), "{looked_back} bytes");
+        assert_eq!(
+            shown("<pre>a<br>b<br><br>c\n\n\n<br>d</pre>"),
+            "a\nb\n\nc\n\n\nd"
+        );
     }
 
     #[test]

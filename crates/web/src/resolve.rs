@@ -35,14 +35,17 @@ impl Lookup for SystemLookup {
 pub(crate) struct Resolver {
     lookup: Arc<dyn Lookup>,
     public_only: bool,
+    /// Names that resolve to every address they have.
+    except: Arc<[String]>,
 }
 
 impl Resolver {
-    /// Resolves names to public addresses only.
-    pub(crate) fn public_only(lookup: Arc<dyn Lookup>) -> Self {
+    /// Resolves names to public addresses only, apart from the names of proxies.
+    pub(crate) fn public_only(lookup: Arc<dyn Lookup>, proxies: Vec<String>) -> Self {
         Self {
             lookup,
             public_only: true,
+            except: proxies.into(),
         }
     }
 
@@ -51,6 +54,7 @@ impl Resolver {
         Self {
             lookup,
             public_only: false,
+            except: Arc::default(),
         }
     }
 }
@@ -66,7 +70,7 @@ pub(crate) struct NotPublic {
 impl Resolve for Resolver {
     fn resolve(&self, name: Name) -> Resolving {
         let (name, lookup) = (name.as_str().to_owned(), Arc::clone(&self.lookup));
-        let public_only = self.public_only;
+        let public_only = self.public_only && !self.except.contains(&name);
         Box::pin(async move {
             let found = lookup.lookup(name.clone()).await?;
             let usable: Vec<SocketAddr> = found
@@ -104,12 +108,17 @@ mod tests {
     async fn of_a_name_with_several_addresses_only_the_public_ones_are_connected_to() {
         let lookup = || Arc::new(Mixed) as Arc<dyn Lookup>;
         let name = || Name::from_str("mixed.example").expect("a name");
-        let found = Resolver::public_only(lookup()).resolve(name()).await;
+        let found = Resolver::public_only(lookup(), Vec::new())
+            .resolve(name())
+            .await;
         let found: Vec<String> = found
             .expect("addresses")
             .map(|address| address.ip().to_string())
             .collect();
         assert_eq!(found, ["8.8.8.8", "2606:4700::1111"]);
+        let proxy = vec!["mixed.example".to_owned()];
+        let of_proxy = Resolver::public_only(lookup(), proxy).resolve(name()).await;
+        assert_eq!(of_proxy.expect("addresses").count(), 5);
         let all = Resolver::any(lookup()).resolve(name()).await;
         assert_eq!(all.expect("addresses").count(), 5);
     }

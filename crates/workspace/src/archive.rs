@@ -14,7 +14,7 @@ pub use credential::redact_tokens;
 pub use error::ArchiveError;
 pub use pack::{PackOrder, PackedHome, pack_home};
 pub use spool::{SealedArchive, new_spool, seal};
-pub use unpack::{CheckedArchive, check_archive, place_archive};
+pub use unpack::{CheckedArchive, LinkRoots, check_archive, place_archive};
 
 /// Directories above the record of the template, which is the one file of the host that an archive holds.
 const HOST_DIRECTORIES: [&str; 2] = [".holon", ".holon/state"];

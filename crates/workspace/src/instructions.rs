@@ -1,7 +1,7 @@
 //! Reads the instruction files of an agent from their stable roots.
 //!
-//! The files belong to projects and agents, so anything may be in their place. No link is followed, only a regular file
-//! is opened, and at most `limits::INSTRUCTION_FILE_BYTES` are read. Each read looks at every file again; the content
+//! The files belong to projects and agents, so anything may be in their place. A link is followed if it stays inside of
+//! its root, only a regular file is opened, and at most `limits::INSTRUCTION_FILE_BYTES` are read. Each read looks at every file again; the content
 //! of a file that has not changed since the last read is taken from memory.
 
 use crate::plain_file::{PlainFile, ReadFailure};
@@ -162,22 +162,27 @@ fn look(root: &OwnedFd, name: &str) -> Result<Option<FileStamp>, InstructionRefu
             Err(InstructionRefusal::TooLarge { bytes })
         }
         FileType::RegularFile => Ok(Some(stamp)),
-        FileType::Symlink => Err(InstructionRefusal::SymbolicLink),
+        FileType::Symlink => {
+            let file = PlainFile::open_link_beneath(root, name).map_err(refuse)?;
+            let stamp = FileStamp::of(file.stat());
+            match stamp.bytes() {
+                bytes if bytes > INSTRUCTION_FILE_BYTES => {
+                    Err(InstructionRefusal::TooLarge { bytes })
+                }
+                _ => Ok(Some(stamp)),
+            }
+        }
         _ => Err(InstructionRefusal::NotRegularFile),
     }
 }
 
 /// Reads a regular file. It may have been replaced since the look, so everything is checked again on the open file.
 fn read_text(root: &OwnedFd, name: &str) -> Result<(Arc<str>, FileStamp), InstructionRefusal> {
-    let refuse = |failure: ReadFailure| match failure {
-        ReadFailure::SymbolicLink => InstructionRefusal::SymbolicLink,
-        ReadFailure::NotRegularFile => InstructionRefusal::NotRegularFile,
-        ReadFailure::TooLarge { bytes, .. } => InstructionRefusal::TooLarge { bytes },
-        ReadFailure::Io(error) => InstructionRefusal::Unreadable {
-            message: error.to_string(),
-        },
+    let file = match PlainFile::open_at(root, name) {
+        Err(ReadFailure::SymbolicLink) => PlainFile::open_link_beneath(root, name).map(Some),
+        opened => opened,
     };
-    let file = PlainFile::open_at(root, name).map_err(refuse)?;
+    let file = file.map_err(refuse)?;
     let file = file.ok_or_else(|| unreadable(Errno::NOENT))?;
     let content = file.read(INSTRUCTION_FILE_BYTES).map_err(refuse)?;
     let text = String::from_utf8(content).map_err(|_| InstructionRefusal::NotText)?;
@@ -187,6 +192,17 @@ fn read_text(root: &OwnedFd, name: &str) -> Result<(Arc<str>, FileStamp), Instru
     // A writer may have been at work during the read; then the stamp before the read does not match the next look.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     Ok((Arc::from(text), FileStamp::of(file.stat())))
+}
+
+fn refuse(failure: ReadFailure) -> InstructionRefusal {
+    match failure {
+        ReadFailure::SymbolicLink => InstructionRefusal::SymbolicLink,
+        ReadFailure::NotRegularFile => InstructionRefusal::NotRegularFile,
+        ReadFailure::TooLarge { bytes, .. } => InstructionRefusal::TooLarge { bytes },
+        ReadFailure::Io(error) => InstructionRefusal::Unreadable {
+            message: error.to_string(),
+        },
+    }
 }
 
 fn unreadable(errno: Errno) -> InstructionRefusal {

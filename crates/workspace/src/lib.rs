@@ -31,7 +31,7 @@ mod tree;
 mod worktree;
 
 pub use archive::{
-    ArchiveError, ArchiveLimits, CheckedArchive, PackOrder, PackedHome, SealedArchive,
+    ArchiveError, ArchiveLimits, CheckedArchive, LinkRoots, PackOrder, PackedHome, SealedArchive,
     check_archive, new_spool, pack_home, place_archive, redact_tokens, seal,
 };
 pub use attachment::{AttachedRoot, Attachment};
@@ -52,7 +52,7 @@ pub use root::ExecutionRoot;
 pub use select::{WorkspaceSelection, check_homes};
 pub use skill::{
     BUILTIN_SKILLS, ReadySkill, SkillError, SkillMetadata, SkillReader, install_skill,
-    installed_skills, parse_skill, skill_change, uninstall_skill,
+    installed_skills, parse_skill, skill_change, uninstall_skill, user_skill_roots,
 };
 pub use template::{
     BUILTIN_TEMPLATES, SeedReport, Template, TemplateError, TemplateListing, TemplateOrder,

@@ -3,12 +3,16 @@
 //! Anything can be at such a path. A link in the last component is not followed, opening a pipe does not wait, only a
 //! regular file is read, and every read has a bound. Other modules of this crate read such files through this one.
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, readlinkat,
+};
 use rustix::io::{Errno, retry_on_intr};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
-use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd};
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
 
 /// Reason for which a file was not read.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +53,25 @@ impl PlainFile {
     /// Opens the file `name` of an open directory; `None` if it is absent.
     pub(crate) fn open_at(dir: impl AsFd, name: &str) -> Result<Option<Self>, ReadFailure> {
         Self::opened(retry_on_intr(|| openat(&dir, name, FLAGS, Mode::empty())))
+    }
+
+    /// Opens the file that a link `name` of an open directory leads to, if it is inside of that directory. A link that
+    /// leads out, in a circle or to nothing is refused, and every link where the kernel cannot tell. An absolute link
+    /// counts as inside if it names the directory as it is without links.
+    pub(crate) fn open_link_beneath(dir: impl AsFd, name: &str) -> Result<Self, ReadFailure> {
+        let flags = FLAGS.difference(OFlags::NOFOLLOW);
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let mut path = PathBuf::from(name);
+        for _ in 0..=ABSOLUTE_LINKS {
+            match retry_on_intr(|| openat2(&dir, &path, flags, Mode::empty(), resolve)) {
+                Err(Errno::XDEV) => {
+                    path = absolute_beneath(dir.as_fd(), &path).ok_or(ReadFailure::SymbolicLink)?;
+                }
+                Err(Errno::NOSYS | Errno::PERM) => return Err(ReadFailure::SymbolicLink),
+                opened => return Self::opened(opened)?.ok_or(ReadFailure::SymbolicLink),
+            }
+        }
+        Err(ReadFailure::SymbolicLink)
     }
 
     /// Opens the file at a path; `None` if it is absent. Links before the last component are followed.
@@ -114,6 +137,21 @@ impl PlainFile {
     }
 }
 
+/// Most absolute links in a row that are followed.
+const ABSOLUTE_LINKS: usize = 4;
+
+/// Returns the target of an absolute link relative to the directory; `None` if the link is another one or leads out.
+fn absolute_beneath(dir: BorrowedFd<'_>, link: &Path) -> Option<PathBuf> {
+    let target = readlinkat(dir, link, Vec::new()).ok()?;
+    let target = PathBuf::from(OsString::from_vec(target.into_bytes()));
+    // The kernel names an open directory by its path without links.
+    let held = format!("/proc/self/fd/{}", dir.as_raw_fd());
+    let root = readlinkat(CWD, held, Vec::new()).ok()?;
+    let root = PathBuf::from(OsString::from_vec(root.into_bytes()));
+    let beneath = target.strip_prefix(root).ok()?;
+    (beneath != Path::new("")).then(|| beneath.to_owned())
+}
+
 /// Without NONBLOCK, opening a pipe would wait for its writer.
 const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
@@ -153,6 +191,37 @@ mod tests {
         assert_eq!(outcome("link", 4), "it is a symbolic link");
         for name in ["pipe", "socket", "."] {
             assert_eq!(outcome(name, 4), "it is not a regular file", "{name}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_link_is_followed_inside_the_directory_only() {
+        let dir = tempfile::tempdir().unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(dir.path()).unwrap();
+        fs::create_dir(root.join("docs")).unwrap();
+        fs::write(root.join("docs/rules"), "inside").unwrap();
+        fs::write(outside.path().join("rules"), "outside").unwrap();
+        symlink(outside.path(), root.join("away")).unwrap();
+        symlink(root.join("docs/rules"), root.join("in")).unwrap();
+        symlink(root.join("in"), root.join("twice")).unwrap();
+        symlink(outside.path().join("rules"), root.join("out")).unwrap();
+        symlink(root.join("away/rules"), root.join("out_again")).unwrap();
+        symlink(root.join("docs/../../x"), root.join("above")).unwrap();
+        symlink(root.join("circle"), root.join("circle")).unwrap();
+        let held = File::open(&root).unwrap();
+        for (name, expected) in [
+            ("in", Some("inside")),
+            ("twice", Some("inside")),
+            ("out", None),
+            ("out_again", None),
+            ("above", None),
+            ("circle", None),
+        ] {
+            let opened = PlainFile::open_link_beneath(&held, name);
+            let read = opened.ok().map(|file| file.read(100).unwrap());
+            let read = read.map(|content| String::from_utf8(content).unwrap());
+            assert_eq!(read.as_deref(), expected, "{name}");
         }
     }
 

@@ -12,7 +12,7 @@ mod record;
 mod yaml;
 
 pub use builtin::BUILTIN_SKILLS;
-pub use catalog::SkillReader;
+pub use catalog::{SkillReader, user_skill_roots};
 pub use error::SkillError;
 pub use frontmatter::{SkillMetadata, parse_skill};
 pub(crate) use install::check_skill;

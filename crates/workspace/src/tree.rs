@@ -184,6 +184,22 @@ impl Tree {
         }))
     }
 
+    /// Opens a regular file to read it in parts; `None` if there is nothing at the path.
+    ///
+    /// # Errors
+    /// Fails as [`Self::read`] does.
+    pub fn open_file(&self, path: &str, max_bytes: u64) -> Result<Option<File>, TreeError> {
+        let plain = PlainPath::parse(path)?;
+        let walked = walk::walk(self.dir.as_fd(), plain)?;
+        if !walked.missing.is_empty() {
+            return Ok(None);
+        }
+        let dir = walked.dir.as_ref().unwrap_or(&self.dir);
+        let found = file::open_regular(dir, plain.name, max_bytes)
+            .map_err(|unread| unread.on(path, max_bytes))?;
+        Ok(found.map(|(file, _)| file))
+    }
+
     /// Makes all changes or none, even if the process crashes at any point. `journal` is a file in an existing
     /// directory outside the reach of the changes, one per call.
     ///

@@ -6,6 +6,7 @@
 
 mod abandoned;
 mod aside;
+mod changes;
 mod create;
 mod lock;
 mod look;

@@ -79,7 +79,8 @@ mod tests {
         let (_, batch) = page.split_once("## `ExecCommandBatch`").expect("a section");
         let (batch, _) = batch.split_once("\n## ").expect("another after it");
         assert!(batch.contains("| `items[].cmd` | required | "), "{batch}");
-        assert!(batch.contains("| `items[].timeout_ms` | optional | Default "));
+        let timeout = "| `items[].timeout_ms` | optional | Milliseconds until it is killed. Default 120000. |";
+        assert!(batch.contains(timeout), "{batch}");
     }
 
     #[test]
@@ -88,7 +89,7 @@ mod tests {
         for part in [
             "Values: `\"draft\"`, `\"ready\"`, `\"needs_input\"`. |",
             "Values: `\"pending\"`, `\"in_progress\"`, `\"completed\"`. |",
-            "| `wake_on` | required | operator, external (any) or external:SOURCE, a task id",
+            "| `wake_on` | required | 1 to 16 of: operator, external (any outside event), external:SOURCE, a trigger id, a task id",
         ] {
             assert!(page.contains(part), "{part}: {page}");
         }

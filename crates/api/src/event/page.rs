@@ -99,6 +99,10 @@ pub struct HostEventsPage {
     pub events: Vec<EventEnvelope>,
     /// Oldest cursor that can be continued.
     pub oldest_seq: u64,
+    /// Cursor after which every removal of an agent is kept. Before it events are kept but removals are not; absent if
+    /// none was given up since `oldest_seq`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub removals_oldest_seq: Option<u64>,
     /// Cursor of the newest event of the host.
     pub newest_seq: u64,
     /// Cursor for the next page in the same order: its `after_seq` with order `asc`, and its `before_seq` with order
@@ -142,6 +146,7 @@ impl HostEventsPage {
                 .map(envelope)
                 .collect::<Result<_, _>>()?,
             oldest_seq: page.oldest_seq,
+            removals_oldest_seq: page.removals_oldest_seq,
             newest_seq: page.newest_seq,
             next_seq: page.next_seq,
             has_older: page.has_older,

@@ -123,6 +123,14 @@ pub(crate) enum TimerCommand {
         #[command(flatten)]
         agent: AgentArg,
     },
+    /// Show one timer: its next slot, what became of its slots, and what its ticks use in a day.
+    Show {
+        /// Id of the timer.
+        #[arg(value_parser = NonEmptyStringValueParser::new())]
+        timer: String,
+        #[command(flatten)]
+        agent: AgentArg,
+    },
     /// Cancel an active timer.
     Cancel {
         /// Id of the timer.

@@ -1,5 +1,6 @@
 //! `holon agent`: creates, lists, starts, stops, aborts and deletes agents. Models have a file of their own.
 
+use crate::addressing::hint;
 use crate::args::{AgentCommand, ControlArg, WorkspaceArgs};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -90,11 +91,18 @@ async fn create(
             .transpose()?,
         template: given.template,
         seed: given.seed,
+        trust: Default::default(),
     };
     let host = Host::find(target, None, output)?;
     let identity = host.check_answer(host.client().create_agent(&agent_id, &request).await)?;
-    output.answer(&identity, |identity| {
-        format!("agent {} exists", identity.agent_id)
+    output.answer(&identity, |identity| match identity.created {
+        Some(true) => format!("agent {} is created", identity.agent_id),
+        Some(false) => format!(
+            "agent {} existed already, and nothing is changed",
+            identity.agent_id
+        ),
+        // Hosts of earlier builds do not tell.
+        None => format!("agent {} exists", identity.agent_id),
     });
     Ok(Exit::Done)
 }
@@ -163,10 +171,10 @@ async fn archive(target: Target, id: &str, output: &Output) -> Result<Exit, Fail
     let host = Host::find(target, None, output)?;
     let answer = host.check_answer(host.client().archive_agent(&agent_id).await)?;
     output.answer(&answer, |answer| {
-        format!(
+        hint(format!(
             "agent {} is archived; holon transcript --agent {} shows its history",
             answer.agent_id, answer.agent_id
-        )
+        ))
     });
     Ok(Exit::Done)
 }

@@ -46,7 +46,7 @@ async fn start(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Result
 /// Says that the host has no model to ask. Agents with a model of their own do not need it.
 fn note_missing_model(plan: &HostPlan, output: &Output) {
     if plan.settings.model.is_none() && output.format() == Format::Text {
-        output.note(render::daemon::NO_MODEL);
+        output.note(&render::daemon::no_model());
     }
 }
 

@@ -1,5 +1,6 @@
 //! `holon delivery` and `holon binding`: the ways in which agents reach their operators, and remote operators them.
 
+use crate::addressing::hint;
 use crate::args::{AddBindingArgs, AddTargetArgs, AuthWord, BindingCommand, DeliveryCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -42,10 +43,10 @@ pub(super) async fn run(
             let added = host.client().add_delivery_target(&request).await;
             let added = host.check_answer(added)?;
             output.answer(&added, |added| {
-                format!(
+                hint(format!(
                     "target {name} is added; try it with: holon delivery test {name}",
                     name = added.target.name
-                )
+                ))
             });
         }
         DeliveryCommand::List => {

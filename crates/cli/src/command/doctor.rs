@@ -14,8 +14,8 @@ use crate::host::{client, suspended_pid};
 use crate::output::Output;
 use crate::{render, settings};
 use findings::{
-    HostModel, MachineFacts, Terminal, database, host, indexes, machine, models, search_providers,
-    settings_file,
+    HostModel, MachineFacts, Terminal, database, host, indexes, large_settings, machine, models,
+    search_providers, settings_file,
 };
 use holon_config::{Color, Env, Flags, Settings, Token};
 use holon_daemon::lifecycle::ControlAnswer;
@@ -54,6 +54,7 @@ pub(crate) async fn run(
             indexes(&checkup::check_indexes(&settings)),
             models(&report, asked.as_ref(), probe),
         ],
+        large_settings(&checkup::large_settings(&settings)),
         search_providers(&settings.web.search.incomplete),
     ];
     let examination = Examination::new(home, findings.concat());

@@ -5,6 +5,7 @@
 mod fallbacks;
 mod find;
 
+use crate::addressing::hint;
 use crate::args::InitArgs;
 use crate::command::config::probe;
 use crate::exit::{Exit, Failure};
@@ -121,8 +122,8 @@ fn keep_model(set: &ModelRef, wanted: Option<&ModelRef>) -> Result<InitReport, F
         applied: None,
         ways: Vec::new(),
         next: vec![
-            change.to_owned(),
-            "try it with: holon config doctor --probe".to_owned(),
+            hint(change),
+            hint("try it with: holon config doctor --probe"),
         ],
     })
 }
@@ -171,8 +172,8 @@ async fn probe_and_set(
 
 fn next_steps(settings: &Settings) -> Vec<String> {
     let mut next = vec![
-        "ask something: holon run \"What is in this directory?\" --workspace-root .".to_owned(),
-        "or run a host: holon daemon start".to_owned(),
+        hint("ask something: holon run \"What is in this directory?\" --workspace-root ."),
+        hint("or run a host: holon daemon start"),
     ];
     if let Some(model) = &settings.model
         && model.source == Source::Environment
@@ -208,8 +209,8 @@ fn no_model_report(found: Vec<Candidate>, probes: Vec<ProbeResult>) -> InitRepor
         found,
         probes,
         applied: None,
-        ways: ways.iter().map(|way| (*way).to_owned()).collect(),
-        next: vec![next.to_owned()],
+        ways: ways.iter().copied().map(hint).collect(),
+        next: vec![hint(next)],
     }
 }
 

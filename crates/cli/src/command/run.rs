@@ -3,11 +3,12 @@
 
 use super::tail::to_record;
 use super::text;
+use crate::addressing::hint;
 use crate::args::RunArgs;
 use crate::exit::{Exit, Failure};
 use crate::live::{LiveAnswer, LiveOutput, LiveParts};
-use crate::output::{Format, Output};
-use crate::render::run::RunHost;
+use crate::output::{self, Format, Output};
+use crate::render::run::Responder;
 use crate::target::{RemoteHost, Target};
 use crate::{blocked_output, host, path, render, settings};
 use holon_api::RunRequest;
@@ -154,7 +155,7 @@ struct Live<'a> {
 /// A run that was answered, and what its rendering needs to know.
 struct Performed {
     response: Answer<Run>,
-    host: RunHost,
+    by: Responder,
     /// Providers of the host, for the steps that the rendering proposes. Empty if the host is on another machine.
     providers: Providers,
 }
@@ -171,12 +172,15 @@ impl Live<'_> {
             ..Flags::default()
         };
         let (settings, problem) = settings::load_for_client(&flags)?;
-        holon_daemon::start_logging(&settings, LogLevel::Warn, LogTarget::Stderr);
+        let log = LogTarget::SharedStderr {
+            clear_progress: output::take_progress,
+        };
+        holon_daemon::start_logging(&settings, LogLevel::Warn, log);
         let ran = self.run_at_home(&flags, &settings, problem.as_ref(), request);
         let (response, by) = super::block_on(ran)?;
         Ok(Performed {
             response,
-            host: by.run_host(&settings),
+            by,
             providers: settings.providers,
         })
     }
@@ -187,16 +191,13 @@ impl Live<'_> {
         remote: &RemoteHost,
         request: &RunRequest,
     ) -> Result<Performed, Failure> {
-        let response = super::block_on(until_interrupted(request.agent_id.as_ref(), "", async {
+        let response = super::block_on(until_interrupted(request.agent_id.as_ref(), async {
             let ran = self.run_on_host(&remote.client, request).await;
             ran.map_err(|error| host::remote_failure(&remote.url, error))
         }))?;
         Ok(Performed {
             response,
-            host: RunHost {
-                goes_on: true,
-                home: String::new(),
-            },
+            by: Responder::Host,
             providers: Providers::default(),
         })
     }
@@ -240,8 +241,7 @@ impl Live<'_> {
                     let ran = self.run_on_host(&client, &request).await;
                     ran.map_err(|error| silent_failure(&settings.home.value, error))
                 };
-                let home = Responder::Host.run_host(settings).home;
-                let ran = until_interrupted(request.agent_id.as_ref(), &home, Box::pin(ran));
+                let ran = until_interrupted(request.agent_id.as_ref(), Box::pin(ran));
                 let ran = ran.await?;
                 Ok((ran, Responder::Host))
             }
@@ -256,8 +256,7 @@ impl Live<'_> {
                     blocked_output::end_on([SignalKind::interrupt(), SignalKind::terminate()]);
                 };
                 let (ran, ()) = tokio::join!(biased; Box::pin(ran), watch);
-                let home = Responder::Local.run_host(&settings).home;
-                let response = ran.map_err(|error| cut_off(agent.as_ref(), &home, error))?;
+                let response = ran.map_err(|error| cut_off(agent.as_ref(), error))?;
                 Ok((local_answer(&response)?, Responder::Local))
             }
             Err(other) => Err(silent_failure(&settings.home.value, other)),
@@ -337,7 +336,6 @@ impl Live<'_> {
 /// told.
 async fn until_interrupted<T>(
     agent: Option<&AgentId>,
-    home: &str,
     run: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
     let interrupt = async {
@@ -353,25 +351,25 @@ async fn until_interrupted<T>(
     tokio::select! {
         biased;
         ran = run => ran,
-        () = interrupt => Err(left_behind(agent, home)),
+        () = interrupt => Err(left_behind(agent)),
         never = watch => match never {},
     }
 }
 
 /// Returns the failure of a run whose caller leaves before its answer.
-fn left_behind(agent: Option<&AgentId>, home: &str) -> Failure {
+fn left_behind(agent: Option<&AgentId>) -> Failure {
     let Some(agent) = agent else {
         let words = format!("interrupted before the answer; {TEMPORARY_REMOVED}");
         return Failure::new(Exit::Failed, "interrupted", words);
     };
     let words = format!("interrupted before the answer; agent {agent} goes on with it");
     Failure::new(Exit::Failed, "interrupted", words).hint(format!(
-        "follow it: holon tail --follow --agent {agent}{home}; end it: holon agent abort {agent}{home}"
+        "follow it: holon tail --follow --agent {agent}; end it: holon agent abort {agent}"
     ))
 }
 
 /// Returns the failure of a run in this process. After a signal it says what becomes of the agent's turn.
-fn cut_off(agent: Option<&AgentId>, home: &str, error: holon_daemon::Error) -> Failure {
+fn cut_off(agent: Option<&AgentId>, error: holon_daemon::Error) -> Failure {
     if !matches!(error, holon_daemon::Error::Interrupted { .. }) {
         return error.into();
     }
@@ -380,9 +378,8 @@ fn cut_off(agent: Option<&AgentId>, home: &str, error: holon_daemon::Error) -> F
         return Failure::new(Exit::Failed, "interrupted", words);
     };
     let words = format!("{error}; agent {agent} goes on with it once a host runs on its home");
-    Failure::new(Exit::Failed, "interrupted", words).hint(format!(
-        "start one: holon daemon start{home}; or run the agent again"
-    ))
+    Failure::new(Exit::Failed, "interrupted", words)
+        .hint("start one: holon daemon start; or run the agent again")
 }
 
 /// Returns the failure of a request to the host of a home, with the reason if its process is stopped by a signal.
@@ -392,32 +389,6 @@ fn silent_failure(home: &Path, error: holon_client::Error) -> Failure {
             host::explain_silence(home, error.into())
         }
         other => other.into(),
-    }
-}
-
-/// Host that answered the run.
-#[derive(Debug, Clone, Copy)]
-enum Responder {
-    /// A host that serves the home and keeps running.
-    Host,
-    /// A host in this process, which ends with the run.
-    Local,
-}
-
-impl Responder {
-    /// Returns what the rendering of the run needs to know about this host.
-    fn run_host(self, settings: &Settings) -> RunHost {
-        let home = match settings.home.source {
-            Source::Flag => format!(" --home {}", settings.home.value.display()),
-            Source::Environment | Source::File | Source::Credentials | Source::Builtin => {
-                String::new()
-            }
-        };
-        let goes_on = match self {
-            Self::Host => true,
-            Self::Local => false,
-        };
-        RunHost { goes_on, home }
     }
 }
 
@@ -435,7 +406,7 @@ fn print_answer(live: &Live<'_>, ran: &Performed, output: &Output) {
         None => live.give_up(),
     }
     if let Some(remark) = printed.remark {
-        output.note(remark);
+        output.note(&hint(remark));
     }
     if let Some(note) = &response.note {
         output.note(&format!("note: {note}"));
@@ -446,7 +417,7 @@ fn print_answer(live: &Live<'_>, ran: &Performed, output: &Output) {
     if let Some(line) = render::attempt::fallback_note(&response.provider_attempt_timeline) {
         output.note(&format!("note: {line}"));
     }
-    if let Some(line) = render::run::status(response, &ran.providers, &ran.host) {
+    if let Some(line) = render::run::status(response, &ran.providers, ran.by) {
         output.note(&line);
     }
     output.aside(&render::run::usage(response));

@@ -76,7 +76,7 @@ fn serve(plan: HostPlan, log: LogTarget, ready: impl FnOnce(&Endpoints)) -> Resu
         token,
     } = plan;
     let log_path = match &log {
-        LogTarget::Stderr => None,
+        LogTarget::Stderr | LogTarget::SharedStderr { .. } => None,
         LogTarget::File(path) => Some(path.clone()),
     };
     holon_daemon::start_logging(&settings, LogLevel::Info, log);

@@ -5,6 +5,7 @@ mod manager;
 mod systemd;
 pub(crate) mod view;
 
+use crate::addressing::hint;
 use crate::args::{InstallArgs, ManagerArg, ManagerArgs, ServiceCommand};
 use crate::exit::{Exit, Failure};
 use crate::host_plan::HostPlan;
@@ -105,7 +106,9 @@ async fn uninstall(
             notes.push(format!(
                 "the service manager could not be told to stop it: {reason}"
             ));
-            notes.push("if its host still runs, stop it with: holon daemon stop".to_owned());
+            notes.push(hint(
+                "if its host still runs, stop it with: holon daemon stop",
+            ));
         }
         std::fs::remove_file(&manager.path).map_err(|error| unwritable(&manager.path, &error))?;
         // The manager forgets the file now, or at its next start.

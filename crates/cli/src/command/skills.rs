@@ -1,5 +1,6 @@
 //! `holon skills`: lists, installs and removes an agent's skills through the running host.
 
+use crate::addressing::hint;
 use crate::args::SkillsCommand;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -116,7 +117,7 @@ fn listing(listed: &SkillsResponse) -> String {
     let notes = listed.catalog.notes.iter();
     lines.extend(notes.map(|note| format!("not listed  {}: {}", note.path, note.note)));
     if lines.is_empty() {
-        return "no skills; install one with: holon skills install DIR".to_owned();
+        return hint("no skills; install one with: holon skills install DIR");
     }
     lines.join("\n")
 }

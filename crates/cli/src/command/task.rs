@@ -1,6 +1,7 @@
 //! `holon task`: starts, lists, shows, follows, stops and writes to the tasks of an agent.
 
 use super::text;
+use crate::addressing::hint;
 use crate::args::{OutputArgs, StartArgs, TaskCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -98,7 +99,9 @@ async fn start(target: Target, args: StartArgs, output: &Output) -> Result<Exit,
     let started = host.check_answer(host.client().start_task(&agent_id, &request).await)?;
     output.answer(&started, |task| {
         let id = &task.task_id;
-        format!("{id} starts; follow it with: holon task output --follow {id} --agent {agent_id}")
+        hint(format!(
+            "{id} starts; follow it with: holon task output --follow {id} --agent {agent_id}"
+        ))
     });
     Ok(Exit::Done)
 }

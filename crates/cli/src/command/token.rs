@@ -1,5 +1,6 @@
 //! `holon token`: makes, lists and revokes named tokens.
 
+use crate::addressing::hint;
 use crate::args::TokenCommand;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -38,7 +39,7 @@ pub(super) async fn run(
 
 fn render(tokens: &[TokenView]) -> String {
     if tokens.is_empty() {
-        return "no named tokens; make one with: holon token create NAME --scope read".to_owned();
+        return hint("no named tokens; make one with: holon token create NAME --scope read");
     }
     let line = |token: &TokenView| {
         format!(

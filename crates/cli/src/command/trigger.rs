@@ -1,5 +1,6 @@
 //! `holon trigger` and `holon webhook`: the ways into an agent from outside.
 
+use crate::addressing::hint;
 use crate::args::{TriggerCommand, WebhookCommand};
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -109,8 +110,7 @@ fn line(trigger: &Answer<Trigger>) -> String {
 
 fn render(triggers: &[Answer<Trigger>]) -> String {
     if triggers.is_empty() {
-        return "no external triggers; make one with: holon trigger create --mode wake_hint"
-            .to_owned();
+        return hint("no external triggers; make one with: holon trigger create --mode wake_hint");
     }
     triggers.iter().map(line).collect::<Vec<_>>().join("\n")
 }

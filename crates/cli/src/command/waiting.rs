@@ -78,7 +78,7 @@ pub(super) async fn wait(
     Ok(Exit::Done)
 }
 
-/// Creates, lists or cancels timers.
+/// Creates, lists, shows or cancels timers.
 pub(super) async fn timer(
     target: Target,
     command: TimerCommand,
@@ -90,6 +90,10 @@ pub(super) async fn timer(
             let host = Host::find(target, agent.agent, output)?;
             list_timers(&host, filter(all), limit, output).await?;
         }
+        TimerCommand::Show { timer, agent } => {
+            let host = Host::find(target, agent.agent, output)?;
+            show_timer(&host, &TimerId::from_stored(timer), output).await?;
+        }
         TimerCommand::Cancel { timer, agent } => {
             let host = Host::find(target, agent.agent, output)?;
             let (agent_id, id) = (host.agent_id().await?, TimerId::from_stored(timer));
@@ -98,6 +102,20 @@ pub(super) async fn timer(
         }
     }
     Ok(Exit::Done)
+}
+
+async fn show_timer(host: &Host, id: &TimerId, output: &Output) -> Result<(), Failure> {
+    let agent_id = host.agent_id().await?;
+    let found = host.client().timer(&agent_id, id).await;
+    if let Err(error) = &found
+        && error.code() == Some("timer_not_found")
+    {
+        let message = format!("agent {agent_id} has no timer {id}");
+        let hint = format!("see its timers with: holon timer list --agent {agent_id} --all");
+        return Err(Failure::new(Exit::Failed, "timer_not_found", message).hint(hint));
+    }
+    output.answer(&host.check_answer(found)?, render::work::timer_details);
+    Ok(())
 }
 
 async fn list_timers(

@@ -1,6 +1,7 @@
 //! Renders lists of agents: a table on a terminal, bare lines in a pipe.
 
 use super::{one_line, status_word, table};
+use crate::addressing::hint;
 use holon_client::Answer;
 use holon_client::view::{AgentListEntry, Child};
 use serde_json::Value;
@@ -62,7 +63,7 @@ impl AgentLine {
 /// Renders the list of agents. A pipe gets lines that scripts may know: name, state, queue, and reason or directory.
 pub(crate) fn list(agents: &[Answer<AgentListEntry>], columns: Option<usize>) -> String {
     if agents.is_empty() {
-        return "no agents yet; make one with: holon agent create ID".to_owned();
+        return hint("no agents yet; make one with: holon agent create ID");
     }
     if columns.is_some() {
         let lines: Vec<AgentLine> = agents.iter().map(AgentLine::of_agent).collect();

@@ -83,6 +83,19 @@ pub(super) const fn next_step(kind: &str) -> &'static str {
         b"invalid_response" => {
             "test the provider with: holon config doctor --probe; or choose another model with --model PROVIDER/MODEL"
         }
+        b"run_aborted" => {
+            "it was called off; if the agent is stopped, start it: holon agent start ID; then send it again"
+        }
+        b"poisoned_message" => {
+            "see why the host died: holon daemon logs; mend that, then send it again"
+        }
+        b"repeated_invalid_call" => {
+            "choose a model that calls tools reliably with --model PROVIDER/MODEL; holon transcript shows the calls"
+        }
+        b"empty_answer" => "run it again, or choose another model with --model PROVIDER/MODEL",
+        b"invalid_request" => {
+            "test the provider with: holon config doctor --probe; or choose another model with --model PROVIDER/MODEL"
+        }
         _ => "run it again in other words, or choose another model with --model PROVIDER/MODEL",
     }
 }
@@ -170,6 +183,19 @@ mod tests {
         let of_chosen = remedy(&timeline(&tries, None), &Providers::default());
         assert!(of_chosen.is_some_and(|next| next.contains("127.0.0.1:9")));
         assert_eq!(said("http://127.0.0.1:1/v1", "server_error"), None);
+    }
+
+    #[test]
+    fn a_run_that_was_called_off_or_set_aside_is_sent_again_after_the_cause_is_gone() {
+        for (kind, before) in [
+            ("run_aborted", "holon agent start"),
+            ("poisoned_message", "holon daemon logs"),
+        ] {
+            let next = next_step(kind);
+            let steps = next.find(before).zip(next.find("send it again"));
+            let is_in_order = steps.is_some_and(|(before, again)| before < again);
+            assert!(is_in_order, "{kind}: {next}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Renders the results of `holon backup` and `holon restore` as text for people.
 
 use super::join_lines;
+use crate::addressing::hint;
 use holon_daemon::backup::{BackupReport, RestoreReport};
 
 /// Files that are left out and named.
@@ -41,7 +42,8 @@ pub(crate) fn restored(report: &RestoreReport) -> String {
             report.agents,
             report.files
         ),
-        "next: give it credentials with holon init or holon config credentials set, then: holon daemon start"
-            .to_owned(),
+        hint(
+            "next: give it credentials with holon init or holon config credentials set, then: holon daemon start",
+        ),
     ])
 }

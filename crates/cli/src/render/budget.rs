@@ -1,5 +1,6 @@
 //! Budgets in words.
 
+use crate::addressing::hint;
 use holon_api::{BudgetView, BudgetsResponse};
 use holon_domain::budget::BudgetPeriod;
 
@@ -11,13 +12,22 @@ pub(crate) fn list(all: &BudgetsResponse) -> String {
     ];
     let by_settings = by_settings.into_iter().filter_map(|(scope, limit, option)| {
         let limit = limit?;
-        Some(format!(
+        Some(hint(format!(
             "{scope} for a day: at most {limit} tokens by the settings; holon budget set {option} --day replaces it"
-        ))
+        )))
     });
-    let lines: Vec<String> = all.budgets.iter().map(one).chain(by_settings).collect();
+    let unreadable = all.unreadable.iter().map(|budget| {
+        let covers = budget.covers.join(" or of ");
+        format!(
+            "cannot be read: the budget of {covers} ({}); nothing that it may limit calls a model; {}",
+            budget.row,
+            hint(budget.next_step.as_str())
+        )
+    });
+    let budgets = all.budgets.iter().map(one);
+    let lines: Vec<String> = budgets.chain(by_settings).chain(unreadable).collect();
     match lines.is_empty() {
-        true => "no budgets; set one with: holon budget set --agent ID --tokens N".to_owned(),
+        true => hint("no budgets; set one with: holon budget set --agent ID --tokens N"),
         false => lines.join("\n"),
     }
 }

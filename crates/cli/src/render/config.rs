@@ -1,6 +1,7 @@
 //! Renders settings, providers and models.
 
 use super::{learned, pauses};
+use crate::addressing::hint;
 use crate::report::{Diagnosis, ProbeResult, Setting};
 use holon_config::{ModelAvailability, ProviderReport, SchemaEntry, Untried};
 use holon_domain::provider::ModelPolicy;
@@ -24,7 +25,7 @@ pub(crate) fn value(value: &Value) -> String {
 /// Renders the settings of the file, one key per line.
 pub(crate) fn stored(stored: &BTreeMap<String, Value>) -> String {
     if stored.is_empty() {
-        return "nothing is set; see what counts with: holon config list --effective".to_owned();
+        return hint("nothing is set; see what counts with: holon config list --effective");
     }
     let lines: Vec<String> = stored
         .iter()
@@ -112,13 +113,13 @@ fn credential(provider: &ProviderReport, untried: &str) -> String {
 /// Renders providers, one per line.
 pub(crate) fn providers(providers: &[ProviderReport]) -> String {
     if providers.is_empty() {
-        return "no provider has a credential; run: holon init".to_owned();
+        return hint("no provider has a credential; run: holon init");
     }
     let width = |of: fn(&ProviderReport) -> &str| {
         let widths = providers.iter().map(|one| of(one).len());
         widths.max().unwrap_or(0)
     };
-    let (ids, transports) = (width(|one| &one.provider), width(|one| one.transport));
+    let (ids, transports) = (width(|one| &one.provider), width(|one| &one.transport));
     let lines: Vec<String> = providers
         .iter()
         .map(|one| {
@@ -142,7 +143,7 @@ pub(crate) fn providers(providers: &[ProviderReport]) -> String {
 /// Renders models, one per line.
 pub(crate) fn models(models: &[ModelAvailability]) -> String {
     if models.is_empty() {
-        return "no model can be asked; run: holon init".to_owned();
+        return hint("no model can be asked; run: holon init");
     }
     let width = models.iter().map(|one| one.model.len()).max().unwrap_or(0);
     let lines: Vec<String> = models
@@ -334,10 +335,10 @@ fn provider_lines(providers: &[ProviderReport]) -> Vec<String> {
         lines.push(format!("no key for  {}", names.join(", ")));
     }
     if !others.is_empty() {
-        lines.push(format!(
+        lines.push(hint(format!(
             "            and {} others without a key: holon config providers list --all",
             others.len()
-        ));
+        )));
     }
     lines
 }

@@ -1,13 +1,18 @@
 //! Renders the results of `holon daemon` and `holon service` as text for people.
 
 use super::join_lines;
+use crate::addressing::hint;
 use crate::command::daemon_view::{Action, DaemonLogs, DaemonStatus, LifecycleResult, State};
 use holon_client::view::{HostActivity, HostFailure};
 use holon_daemon::FailureRecord;
 use holon_domain::text::pluralize;
 
-/// Remark after the start of a host without a default model.
-pub(crate) const NO_MODEL: &str = "note: the host has no default model, so agents cannot answer yet; run: holon init, or restart it with --model";
+/// Returns the remark after the start of a host without a default model.
+pub(crate) fn no_model() -> String {
+    hint(
+        "note: the host has no default model, so agents cannot answer yet; run: holon init, or restart it with --model",
+    )
+}
 
 /// Renders the status of a host.
 pub(crate) fn status(status: &DaemonStatus) -> String {
@@ -20,8 +25,9 @@ pub(crate) fn status(status: &DaemonStatus) -> String {
             [] => String::new(),
             names => format!(" ({})", names.join(", ")),
         };
+        let restart = hint("holon daemon restart uses them");
         lines.push(format!(
-            "settings: changed since the host started{names}; holon daemon restart uses them"
+            "settings: changed since the host started{names}; {restart}"
         ));
     }
     lines.extend(status.activity.as_ref().map(activity));

@@ -1,5 +1,6 @@
 //! Delivery targets, trials and bindings in words.
 
+use crate::addressing::hint;
 use holon_api::{
     DeliveryTargetView, OperatorBindingView, RemoveDeliveryTargetResponse, RetryDeliveriesResponse,
     TargetState, TestDeliveryResponse,
@@ -11,7 +12,7 @@ use holon_domain::operator_transport::BindingStatus;
 /// Renders the targets, two or three lines each.
 pub(crate) fn targets(targets: &[DeliveryTargetView]) -> String {
     if targets.is_empty() {
-        return "no delivery targets; add one with: holon delivery add NAME --http URL".to_owned();
+        return hint("no delivery targets; add one with: holon delivery add NAME --http URL");
     }
     let lines: Vec<String> = targets.iter().map(target).collect();
     lines.join("\n")
@@ -141,8 +142,9 @@ pub(crate) fn trial(trial: &TestDeliveryResponse) -> String {
 /// Renders the bindings of an agent, one line each.
 pub(crate) fn bindings(bindings: &[OperatorBindingView]) -> String {
     if bindings.is_empty() {
-        return "no bindings; make one with: holon binding add AGENT --transport NAME --actor ID --route ID --callback URL"
-            .to_owned();
+        return hint(
+            "no bindings; make one with: holon binding add AGENT --transport NAME --actor ID --route ID --callback URL",
+        );
     }
     let line = |view: &OperatorBindingView| {
         let binding = &view.binding;

@@ -1,6 +1,7 @@
 //! Renders the report of `holon doctor` as text for people.
 
 use super::join_lines;
+use crate::addressing::hint;
 use crate::command::{Examination, Finding, Level};
 
 /// Renders the findings as a table, each problem with its next step, and a summary.
@@ -19,7 +20,7 @@ fn finding(finding: &Finding) -> Vec<String> {
         "{level:<8} {:<9} {}",
         finding.check, finding.message
     )];
-    let next = finding.next_step.as_ref();
+    let next = finding.next_step.as_deref().map(hint);
     lines.extend(next.map(|next| format!("{:<18} next: {next}", "")));
     lines
 }

@@ -1,5 +1,6 @@
 //! Renders the model of an agent with the source of that choice.
 
+use crate::addressing::hint;
 use holon_client::view::{Model, ModelChange, ModelLimits};
 use holon_domain::provider::ReasoningPolicy;
 
@@ -68,7 +69,7 @@ fn fallbacks(model: &Model) -> Option<String> {
 fn effective_model(model: &Model) -> String {
     match &model.effective_model {
         Some(asked) => format!("{asked} ({})", model.source),
-        None => NONE.to_owned(),
+        None => hint(NONE),
     }
 }
 

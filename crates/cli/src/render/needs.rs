@@ -3,13 +3,23 @@
 //! A brief asks once and is never changed, so the status decides whether its action is still open.
 
 use super::{LINE_BYTES, asks_for_answer, one_line, words_at};
+use crate::addressing::hint;
 use holon_client::Answer;
-use holon_client::view::{Agent, Brief};
+use holon_client::view::{Agent, Brief, Wait};
 use holon_domain::text;
 use serde_json::Value;
 
-/// Returns the action that is open, newest first; `None` if the agent goes on without the operator.
+/// Bytes of the text of a round that are repeated with the wait it ended with. The question stands at its end.
+const ASKING_TEXT_BYTES: usize = 1_200;
+
+/// Returns the action that is open, questions first; `None` if the agent goes on without the operator.
 pub(super) fn of_operator(agent: &Agent, briefs: &[Answer<Brief>]) -> Option<String> {
+    let questions: Vec<String> = operator_waits(agent)
+        .map(|wait| question(agent, wait, briefs))
+        .collect();
+    if !questions.is_empty() {
+        return Some(questions.join("\n           "));
+    }
     let newest = briefs.iter().enumerate().rev();
     let mut open = newest.filter_map(|(place, brief)| {
         let action = brief.action_required.as_ref()?;
@@ -21,15 +31,65 @@ pub(super) fn of_operator(agent: &Agent, briefs: &[Answer<Brief>]) -> Option<Str
         .or_else(|| missing_model(agent))
 }
 
+/// Renders what a wait asks the operator, whole: its question, or else the end of the text with which the agent asked and
+/// its reason.
+fn question(agent: &Agent, wait: &Wait, briefs: &[Answer<Brief>]) -> String {
+    let id = &agent.identity.agent_id;
+    if let Some(question) = &wait.question {
+        let choices = match question.choices.as_slice() {
+            [] => String::new(),
+            choices => format!(" ({})", choices.join(" / ")),
+        };
+        let name = match question.any_message {
+            true => String::new(),
+            false => format!("{}: ", wait.id),
+        };
+        let asked = one_line(question.text.trim());
+        let answer = hint(format!("(holon prompt --agent {id} \"{name}...\")"));
+        return format!("your answer to: {asked}{choices} {answer}");
+    }
+    let reason = one_line(wait.waiting_for.trim());
+    let asked_with = |brief: &&Answer<Brief>| {
+        brief.created_at == wait.created_at
+            && brief.action_required.as_ref().is_some_and(asks_for_answer)
+    };
+    let text = briefs.iter().find(asked_with);
+    let text = text.map(|brief| end_of(&one_line(brief.text.trim())));
+    let asked = match text {
+        Some(text) if text.is_empty() || text.contains(&reason) || reason.contains(&text) => {
+            if text.len() > reason.len() {
+                text
+            } else {
+                reason
+            }
+        }
+        Some(text) => format!("{text} (waits for: {reason})"),
+        None => reason,
+    };
+    let answer = hint(format!("(holon prompt --agent {id} \"...\")"));
+    format!("your answer to: {asked} {answer}")
+}
+
+/// Cuts the beginning off a long text: the question stands at its end.
+fn end_of(words: &str) -> String {
+    let cut = words.len().saturating_sub(ASKING_TEXT_BYTES);
+    if cut == 0 {
+        return words.to_owned();
+    }
+    let mut starts = words.char_indices().map(|(place, _)| place);
+    let start = starts.find(|place| *place >= cut).unwrap_or_default();
+    format!("…{}", words.get(start..).unwrap_or_default())
+}
+
 /// Returns what an agent without a model needs. A host that says nothing about models is older than this question.
 fn missing_model(agent: &Agent) -> Option<String> {
     let model = &agent.model;
     let is_missing = model.effective_model.is_none() && !model.source.is_empty();
     is_missing.then(|| {
-        format!(
+        hint(format!(
             "a model: holon init sets one for the host, holon agent model set PROVIDER/MODEL {} for this agent",
             agent.identity.agent_id
-        )
+        ))
     })
 }
 
@@ -53,10 +113,9 @@ fn waits_for_operator(agent: &Agent) -> bool {
         || operator_waits(agent).next().is_some()
 }
 
-fn operator_waits(agent: &Agent) -> impl Iterator<Item = &str> {
+fn operator_waits(agent: &Agent) -> impl Iterator<Item = &Wait> {
     let waits = agent.work.waiting_intents.iter();
-    let waits = waits.filter(|wait| wait.kind == "operator");
-    waits.map(|wait| wait.waiting_for.as_str())
+    waits.filter(|wait| wait.kind == "operator" || wait.question.is_some())
 }
 
 fn request(agent: &Agent, brief: &Brief, action: &Value) -> String {
@@ -66,22 +125,21 @@ fn request(agent: &Agent, brief: &Brief, action: &Value) -> String {
     let step = words_at(action, "/next_step");
     match step.is_empty() {
         true => text::preview(&one_line(&brief.text), LINE_BYTES),
-        false => one_line(&step),
+        false => hint(one_line(&step)),
     }
 }
 
-/// Returns the words of a wait for the operator that no brief of the page asks for.
+/// Returns what an item needs whose plan waits for the operator, if no brief of the page asks for it.
 fn unasked_wait(agent: &Agent) -> Option<String> {
-    let waits = waits_for_operator(agent);
-    let what = operator_waits(agent).next();
-    waits.then(|| answer_to(agent, what.unwrap_or(&agent.scheduling_posture.reason)))
+    waits_for_operator(agent).then(|| answer_to(agent, &agent.scheduling_posture.reason))
 }
 
 fn answer_to(agent: &Agent, question: &str) -> String {
+    let id = &agent.identity.agent_id;
+    let answer = hint(format!("(holon prompt --agent {id} \"...\")"));
     format!(
-        "your answer to: {} (holon prompt --agent {} \"...\")",
-        text::preview(&one_line(question.trim()), LINE_BYTES / 2),
-        agent.identity.agent_id
+        "your answer to: {} {answer}",
+        end_of(&one_line(question.trim()))
     )
 }
 
@@ -121,11 +179,49 @@ mod tests {
     }
 
     #[test]
+    fn a_question_is_shown_whole_and_a_long_text_by_its_end() {
+        let asks = |more: &Value| {
+            let mut wait = json!({ "id": "wait_1", "kind": "operator", "waiting_for": "a word", "created_at": "then" });
+            for (name, value) in more.as_object().expect("an object") {
+                wait[name] = value.clone();
+            }
+            agent(&json!({ "waiting_intents": [wait] }))
+        };
+        let long = "why ".repeat(120) + "so?";
+        let question = json!({ "question": { "text": long, "choices": ["yes", "no"] } });
+        assert_eq!(
+            of_operator(&asks(&question), &[]).as_deref(),
+            Some(&*format!(
+                "your answer to: {long} (yes / no) (holon prompt --agent main \"wait_1: ...\")"
+            ))
+        );
+        let mut told = json!({ "id": "b", "kind": "result", "created_at": "then", "turn_index": 3,
+            "action_required": { "code": "operator_input", "next_step": "answer" } });
+        told["text"] = json!("done ".repeat(400) + "Shall I go on with step 2?");
+        let told = Answer::new(told).expect("a brief");
+        let need = of_operator(&asks(&json!({})), &[told]).expect("a need");
+        assert!(
+            need.contains("Shall I go on with step 2? (waits for: a word)"),
+            "{need}"
+        );
+        assert!(need.starts_with("your answer to: …"), "{need}");
+        let two = agent(&json!({ "waiting_intents": [
+            { "id": "wait_1", "kind": "operator", "waiting_for": "one" },
+            { "id": "wait_2", "kind": "operator", "waiting_for": "two" },
+        ] }));
+        let need = of_operator(&two, &[]).expect("a need");
+        assert!(
+            need.contains("to: one ") && need.contains("to: two "),
+            "{need}"
+        );
+    }
+
+    #[test]
     fn an_action_is_open_until_the_status_shows_that_it_was_taken() {
         let asks = json!({ "waiting_intents": [
-            { "id": "wait_1", "kind": "operator", "waiting_for": "the branch" },
+            { "id": "wait_1", "kind": "operator", "waiting_for": "the branch", "created_at": "then" },
         ]});
-        let question = "your answer to: Which branch? (holon prompt --agent main \"...\")";
+        let question = "your answer to: Which branch? (waits for: the branch) (holon prompt --agent main \"...\")";
         let cases = [
             ("no briefs", json!({}), vec![], None),
             (

@@ -1,7 +1,11 @@
 //! Renders a prompt of an agent: a table of its parts, those that the turn added, and their texts on request.
 
 use super::join_lines;
-use holon_client::view::{Prompt, PromptBlock, ReducedContext, RoundCache, ShownPrompt, TurnPart};
+use holon_client::view::{
+    ExecutionRules, InstructionSource, LoadedInstructions, Prompt, PromptBlock, PromptPolicy,
+    ReducedContext, RoundCache, ShownPrompt, TurnPart,
+};
+use std::collections::BTreeMap;
 
 /// Renders the place, the sources, the parts and the use of the cache; with `full` also the texts.
 pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
@@ -10,9 +14,9 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
         format!("home       {}", view.agent_home),
         format!("workspace  {} {}", view.workspace_id, view.workspace_anchor),
         format!("executes   in {}, cwd {}", view.execution_root, view.cwd),
-        format!("policy     {}", view.execution_policy.backend),
     ];
-    lines.extend(super::status::instruction_lines(&view.loaded_agents_md));
+    lines.extend(rules(&view.execution_policy));
+    lines.extend(instructions(&view.loaded_agents_md));
     match &view.prompt {
         Some(shown) => lines.extend(parts(shown)),
         None => lines.push("prompt     none yet: no model has answered this agent".to_owned()),
@@ -30,6 +34,48 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
     all.join("\n")
 }
 
+/// Summarises the execution policy: the backend, what it can do, and how far each boundary is enforced.
+fn rules(policy: &ExecutionRules) -> Vec<String> {
+    let abilities = [
+        (policy.process_execution_exposed, "runs commands"),
+        (policy.managed_worktree_supported, "makes worktrees"),
+    ];
+    let abilities = abilities
+        .into_iter()
+        .filter_map(|(is_there, words)| is_there.then_some(words));
+    let whole: Vec<&str> = std::iter::once(policy.backend.as_str())
+        .chain(abilities)
+        .collect();
+    let mut lines = vec![format!("policy     {}", whole.join(", "))];
+    lines.extend(levels("runtime", &policy.resource_authority));
+    lines.extend(levels("commands", &policy.process_execution));
+    lines
+}
+
+/// Lists boundaries by their degree of enforcement, one line for each degree.
+fn levels(name: &str, boundaries: &BTreeMap<String, String>) -> Vec<String> {
+    let mut by_level: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (boundary, level) in boundaries {
+        by_level.entry(level).or_default().push(boundary);
+    }
+    let levels = by_level.into_iter();
+    levels
+        .map(|(level, names)| format!("{name:<11}{level}: {}", names.join(", ")))
+        .collect()
+}
+
+/// Lists the instruction files with scope and kind, and those that are not loaded.
+fn instructions(loaded: &LoadedInstructions) -> Vec<String> {
+    let files = loaded.sources().map(|source| {
+        let InstructionSource { path, scope, kind } = source;
+        format!("guided by  {path} ({scope}, {kind})")
+    });
+    let notes = loaded.notes.iter();
+    files
+        .chain(notes.map(|note| format!("warning    {}: {}", note.path, note.note)))
+        .collect()
+}
+
 fn parts(shown: &ShownPrompt) -> Vec<String> {
     let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens;
     let rounds = match shown.turn_tokens {
@@ -38,11 +84,15 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
     };
     let mut lines = vec![
         format!("turn       {} to {}", shown.turn_index, shown.model_ref),
+        limits(&shown.policy),
         format!(
             "tokens     {used} of {} (estimated; {} of them tools{rounds})",
             shown.budget_tokens, shown.tools_tokens
         ),
-        format!("cache key  {}", shown.prompt_cache_key),
+        format!(
+            "cache key  {}, fingerprint {}",
+            shown.prompt_cache_key, shown.context_fingerprint
+        ),
         format!(
             "memory     revision {}, compression epoch {}",
             shown.working_memory_revision, shown.compression_epoch
@@ -61,6 +111,18 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
     }
     lines.push(String::new());
     lines
+}
+
+/// Renders the limits of the model with their sources.
+fn limits(policy: &PromptPolicy) -> String {
+    format!(
+        "window     {} ({}), {} % for the prompt; answer {} ({})",
+        policy.context_window_tokens,
+        policy.source,
+        policy.effective_context_window_percent,
+        policy.max_output_tokens,
+        policy.output_source
+    )
 }
 
 fn part(block: &PromptBlock) -> String {

@@ -194,6 +194,7 @@ mod tests {
             turn_index: 1,
             note: None,
             action_required: None,
+            attachments: Vec::new(),
         };
         let row = brief(&long);
         assert_eq!((row.time.as_str(), row.title.as_str()), ("then", "result"));

@@ -1,7 +1,8 @@
 //! Renders the outcome of a run: its status, its tasks and its token usage.
 
 use super::{LINE_BYTES, attempt, one_line, words_at, work};
-use holon_client::view::Run;
+use crate::addressing::hint;
+use holon_client::view::{Run, RunSuspension};
 use holon_config::Providers;
 use holon_domain::AgentId;
 use holon_domain::event::Event;
@@ -9,25 +10,27 @@ use holon_domain::task::TaskStatus;
 use holon_domain::text;
 use serde_json::Value;
 
-/// Facts about the host that answered a run, for the commands that its rendering proposes.
-#[derive(Debug)]
-pub(crate) struct RunHost {
-    /// False if the run was answered in this process, so that the agent's work rests now.
-    pub(crate) goes_on: bool,
-    /// Option that names the home, with a leading space; empty if the environment names it.
-    pub(crate) home: String,
+/// Host that answered a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Responder {
+    /// A host that serves the home and keeps running.
+    Host,
+    /// A host in this process, which ends with the run, so that the agent's work rests now.
+    Local,
 }
 
-impl RunHost {
+impl Responder {
     /// Returns the command line that ends a task that outlives the run.
-    fn end_command(&self, agent: &str, task: &str) -> String {
-        let home = &self.home;
-        let stop = format!("holon task stop {task} --agent {agent}{home}");
-        if self.goes_on {
-            stop
-        } else {
-            format!("holon daemon start{home}, then: {stop}")
+    fn end_command(self, agent: &str, task: &str) -> String {
+        let stop = format!("holon task stop {task} --agent {agent}");
+        match self {
+            Self::Host => stop,
+            Self::Local => format!("holon daemon start, then: {stop}"),
         }
+    }
+
+    fn goes_on(self) -> bool {
+        self == Self::Host
     }
 }
 
@@ -54,6 +57,12 @@ pub(crate) fn split_text(response: &Run) -> RunText<'_> {
             remark: None,
         };
     }
+    if let Some(_named) = budget_suspension(response) {
+        return RunText {
+            answer: None,
+            remark: None,
+        };
+    }
     if response.final_status == "max_turns_exceeded" {
         let words = response.raw_final_text.as_deref();
         return RunText {
@@ -68,14 +77,14 @@ pub(crate) fn split_text(response: &Run) -> RunText<'_> {
 }
 
 /// Renders a run that did not simply complete, its cancelled or surviving tasks, its open work, and the next step.
-pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> Option<String> {
+pub(crate) fn status(response: &Run, providers: &Providers, by: Responder) -> Option<String> {
     let (happened, next) = match response.final_status.as_str() {
         "completed" => {
-            let mut lines = tasks(response, "the run", host);
-            lines.extend(open_work(response, host));
+            let mut lines = tasks(response, "the run", by);
+            lines.extend(open_work(response, by));
             return (!lines.is_empty()).then(|| lines.join("\n"));
         }
-        "waiting" => waiting(response, host),
+        "waiting" => waiting(response, by),
         "failed" => {
             let kind = response
                 .failure_artifact
@@ -96,14 +105,14 @@ pub(crate) fn status(response: &Run, providers: &Providers, host: &RunHost) -> O
         ),
     };
     let mut lines = vec![happened];
-    lines.extend(tasks(response, "it", host));
-    lines.extend(open_work(response, host));
-    lines.push(format!("next: {next}"));
+    lines.extend(tasks(response, "it", by));
+    lines.extend(open_work(response, by));
+    lines.push(format!("next: {}", hint(next)));
     Some(lines.join("\n"))
 }
 
 /// Renders one line for each task that was cancelled with the run, and one for each that outlives it.
-fn tasks(response: &Run, run: &str, host: &RunHost) -> Vec<String> {
+fn tasks(response: &Run, run: &str, by: Responder) -> Vec<String> {
     let line = |entry: &Value| {
         let status = entry.pointer("/task/status").cloned().unwrap_or_default();
         let id = words_at(entry, "/task/task_id");
@@ -118,34 +127,32 @@ fn tasks(response: &Run, run: &str, host: &RunHost) -> Vec<String> {
         // A status that this build does not know comes from a newer host and may be terminal or not.
         let goes_on =
             serde_json::from_value::<TaskStatus>(status).is_ok_and(|at| !at.is_terminal());
-        let end = host.end_command(&response.agent_id, &id);
+        let end = hint(by.end_command(&response.agent_id, &id));
         goes_on.then(|| format!("goes on after {run}: {named}; to end it: {end}"))
     };
     response.tasks.iter().filter_map(line).collect()
 }
 
 /// Renders the open work of the agent in one line, and whether it goes on after the run.
-fn open_work(response: &Run, host: &RunHost) -> Option<String> {
+fn open_work(response: &Run, by: Responder) -> Option<String> {
     let item = response.open_work_items.first()?;
     let more = match response.open_work_item_count.saturating_sub(1) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let (id, home) = (&response.agent_id, &host.home);
+    let id = &response.agent_id;
     let then = if is_temporary(response) {
         "gone with the temporary agent; keep one with --agent ID --create-agent".to_owned()
     } else if item.scheduling_state != "runnable" {
-        format!(
-            "see it with: holon work show --agent {id} {}{home}",
-            item.id
-        )
-    } else if host.goes_on {
+        format!("see it with: holon work show --agent {id} {}", item.id)
+    } else if by.goes_on() {
         "it goes on while the host runs".to_owned()
     } else {
-        format!("it goes on while a host runs: holon daemon start{home}")
+        "it goes on while a host runs: holon daemon start".to_owned()
     };
     let objective = one_line(&text::preview(&item.objective, LINE_BYTES / 4));
     let state = work::state_words(&item.scheduling_state);
+    let then = hint(then);
     Some(format!(
         "open work: {} ({state}): {objective}{more}; {then}",
         item.id
@@ -157,10 +164,13 @@ fn is_temporary(response: &Run) -> bool {
 }
 
 /// Returns the reason for the wait, and the next step.
-fn waiting(response: &Run, host: &RunHost) -> (String, String) {
-    let (id, home) = (&response.agent_id, &host.home);
+fn waiting(response: &Run, by: Responder) -> (String, String) {
+    let id = &response.agent_id;
+    if let Some(suspension) = budget_suspension(response) {
+        return waiting_for_budget(id, suspension, by);
+    }
     let Some(reason) = response.waiting_reason.as_deref() else {
-        return unfinished(response, host);
+        return unfinished(response, by);
     };
     let for_operator = reason == "awaiting_operator_input";
     // No model has asked anything: the agent is stopped, or its turn is suspended, for example by a budget. The words of
@@ -168,22 +178,22 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
     let by_runtime = split_text(response).remark.is_some();
     let needs_act = for_operator && by_runtime && response.model_rounds == 0;
     let look = format!(
-        "see how it stands: holon status --agent {id}{home}; follow it: holon tail --follow --agent {id}{home}"
+        "see how it stands: holon status --agent {id}; follow it: holon tail --follow --agent {id}"
     );
     let next = if is_temporary(response) {
         "the agent was temporary and is gone; keep one with --agent ID --create-agent".to_owned()
-    } else if needs_act && host.goes_on {
+    } else if needs_act && by.goes_on() {
         format!("do what is named above, then it goes on by itself; {look}")
     } else if needs_act {
-        format!("do what is named above while a host runs (holon daemon start{home}); {look}")
-    } else if for_operator && host.goes_on {
-        format!("answer it with: holon prompt --agent {id}{home} \"...\"")
+        format!("do what is named above while a host runs (holon daemon start); {look}")
+    } else if for_operator && by.goes_on() {
+        format!("answer it with: holon prompt --agent {id} \"...\"")
     } else if for_operator {
-        format!("answer it with: holon run --agent {id}{home} \"...\"")
-    } else if host.goes_on {
+        format!("answer it with: holon run --agent {id} \"...\"")
+    } else if by.goes_on() {
         format!("it goes on by itself; {look}")
     } else {
-        format!("it goes on while a host runs (holon daemon start{home}); {look}")
+        format!("it goes on while a host runs (holon daemon start); {look}")
     };
     let happened = match waiting_words(reason) {
         Some(_) if needs_act => "run is waiting until you act".to_owned(),
@@ -193,20 +203,46 @@ fn waiting(response: &Run, host: &RunHost) -> (String, String) {
     (happened, next)
 }
 
+/// Returns the suspension of a turn that a budget has no room for.
+fn budget_suspension(response: &Run) -> Option<&RunSuspension> {
+    let suspension = response.suspension.as_ref()?;
+    (suspension.reason == "budget_reached").then_some(suspension)
+}
+
+/// Names the budget that a run waits for and what raises it, and says when the run goes on.
+fn waiting_for_budget(id: &str, suspension: &RunSuspension, by: Responder) -> (String, String) {
+    let happened = format!(
+        "not answered yet, and kept until a budget has room: {}",
+        hint(suspension.error.as_str())
+    );
+    let host = match by {
+        Responder::Host => "",
+        Responder::Local => ", while a host runs (holon daemon start)",
+    };
+    let then = match &suspension.until {
+        Some(until) => format!(
+            "do that, and the run goes on at once{host}; otherwise it goes on by itself at {until}"
+        ),
+        None => format!("do that, and the run goes on at once{host}"),
+    };
+    let look = format!("see how it stands: holon status --agent {id}");
+    (happened, format!("{then}; {look}"))
+}
+
 /// Returns what is left of a run whose agent has work that can go on, and the next step.
-fn unfinished(response: &Run, host: &RunHost) -> (String, String) {
-    let (id, home) = (&response.agent_id, &host.home);
+fn unfinished(response: &Run, by: Responder) -> (String, String) {
+    let id = &response.agent_id;
     if is_temporary(response) {
         let next = "the agent was temporary and is gone; keep one with --agent ID --create-agent";
         return ("run left work unfinished".to_owned(), next.to_owned());
     }
     let look = format!(
-        "see how it stands: holon explain {id}{home}; follow it: holon tail --follow --agent {id}{home}"
+        "see how it stands: holon explain {id}; follow it: holon tail --follow --agent {id}"
     );
-    let next = if host.goes_on {
+    let next = if by.goes_on() {
         format!("the work goes on by itself; {look}")
     } else {
-        format!("the work goes on while a host runs (holon daemon start{home}); {look}")
+        format!("the work goes on while a host runs (holon daemon start); {look}")
     };
     (
         "run is answered, and its work is not finished".to_owned(),

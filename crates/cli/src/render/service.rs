@@ -1,6 +1,7 @@
 //! Renders the results of `holon service` as text for people.
 
 use super::join_lines;
+use crate::addressing::hint;
 use crate::command::service_view::{ServiceChange, ServiceStatus};
 
 /// Renders an installation or its removal.
@@ -23,9 +24,8 @@ pub(crate) fn status(status: &ServiceStatus) -> String {
         None => "unknown",
     };
     if !status.installed {
-        return format!(
-            "not installed: there is no {path}\ninstall it with: holon service install"
-        );
+        let install = hint("install it with: holon service install");
+        return format!("not installed: there is no {path}\n{install}");
     }
     let mut lines = vec![
         format!("installed for {} as {path}", status.manager),

@@ -1,6 +1,7 @@
 //! Renders the status of an agent: what it does, what it waits for, and what needs the operator.
 
 use super::{LINE_BYTES, budget, join_lines, model, needs, spent_words, status_word, work};
+use crate::addressing::hint;
 use holon_api::BudgetView;
 use holon_client::Answer;
 use holon_client::view::{Agent, Brief, Child, LoadedInstructions, Task};
@@ -78,10 +79,10 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
         lines.push(format!("notified   {} ({})", last.summary, last.created_at));
     }
     if agent.pending_deliveries > 0 {
-        lines.push(format!(
+        lines.push(hint(format!(
             "delivers   {} pending; see: holon delivery list, holon binding list {}",
             agent.pending_deliveries, identity.agent_id
-        ));
+        )));
     }
     let total = token_usage.total;
     lines.push(format!("tokens     {}", tokens(&total)));
@@ -102,12 +103,7 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
 
 /// Renders the instruction files that the agent loads, and those that it does not load.
 pub(super) fn instruction_lines(loaded: &LoadedInstructions) -> Vec<String> {
-    let sources = [
-        &loaded.user_global_source,
-        &loaded.agent_source,
-        &loaded.workspace_source,
-    ];
-    let sources = sources.into_iter().flatten();
+    let sources = loaded.sources();
     let loaded_lines = sources.map(|source| format!("guided by  {}", source.path));
     let notes = loaded.notes.iter();
     let note_lines = notes.map(|note| format!("warning    {}: {}", note.path, note.note));

@@ -1,7 +1,8 @@
 //! Storage in words.
 
+use crate::addressing::hint;
 use holon_api::{AgentStorage, PruneResponse, StorageResponse};
-use holon_domain::storage::{HistorySums, RowSum};
+use holon_domain::storage::{HistorySums, PassedOverRows, RowSum};
 
 /// Renders the sizes of a host: the database, its history by kind, and its agents.
 pub(crate) fn report(report: &StorageResponse) -> String {
@@ -30,7 +31,23 @@ pub(crate) fn report(report: &StorageResponse) -> String {
         ),
     ];
     lines.extend(report.agents.iter().map(agent));
+    lines.extend(unreadable(&report.unreadable_rows));
     super::join_lines(lines)
+}
+
+/// Names the rows that cannot be read, and the next step.
+fn unreadable(rows: &PassedOverRows) -> Vec<String> {
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let count = rows.count;
+    let mut lines = vec![format!(
+        "{count} stored rows cannot be read and are passed over; check the database with: holon doctor"
+    )];
+    lines.extend(rows.first.iter().map(|row| format!("  {row}")));
+    let rest = count.saturating_sub(rows.first.len() as u64);
+    lines.extend((rest > 0).then(|| format!("  and {rest} more")));
+    lines
 }
 
 fn bytes(history: &HistorySums) -> u64 {
@@ -69,10 +86,8 @@ fn agent(agent: &AgentStorage) -> String {
 pub(crate) fn removed(answer: &PruneResponse) -> String {
     let mut lines = vec![sum(answer)];
     lines.extend(answer.failures.iter().map(|failure| {
-        format!(
-            "{}: {}; see: holon doctor",
-            failure.agent_id, failure.reason
-        )
+        let see = hint("see: holon doctor");
+        format!("{}: {}; {see}", failure.agent_id, failure.reason)
     }));
     super::join_lines(lines)
 }
@@ -117,6 +132,18 @@ fn size(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_that_cannot_be_read_are_counted_and_the_first_are_named() {
+        assert!(unreadable(&PassedOverRows::default()).is_empty());
+        let rows = PassedOverRows {
+            count: 3,
+            first: vec!["tokens, column 1: no text".to_owned()],
+        };
+        let lines = unreadable(&rows);
+        assert!(lines[0].starts_with("3 stored rows cannot be read"));
+        assert_eq!(lines[1..], ["  tokens, column 1: no text", "  and 2 more"]);
+    }
 
     #[test]
     fn sizes_have_a_unit() {

@@ -1,6 +1,7 @@
 //! Renders tasks.
 
 use super::{LINE_BYTES, join_lines};
+use crate::addressing::hint;
 use holon_client::Answer;
 use holon_client::view::{ListedTask, TaskView};
 use holon_domain::{AgentId, text};
@@ -37,9 +38,9 @@ pub(crate) fn task(task: &TaskView, agent_id: &AgentId) -> String {
         lines.push(format!("command: {}", command.cmd));
         lines.push(format!("in: {}", command.workdir));
         if command.accepts_input && !is_over {
-            lines.push(format!(
+            lines.push(hint(format!(
                 "takes input: holon task input {id} \"...\" --agent {agent_id}"
-            ));
+            )));
         }
         match (&command.result_summary, command.exit_status) {
             (Some(summary), _) => lines.push(summary.clone()),
@@ -47,7 +48,9 @@ pub(crate) fn task(task: &TaskView, agent_id: &AgentId) -> String {
             (None, None) => {}
         }
         if is_over {
-            lines.push(format!("output: holon task output {id} --agent {agent_id}"));
+            lines.push(hint(format!(
+                "output: holon task output {id} --agent {agent_id}"
+            )));
         }
     } else {
         lines.extend(task.summary.clone());

@@ -132,6 +132,24 @@ fn intervals_are_spelled_as_they_are_typed_and_a_cut_list_says_so() {
             )
         );
     }
+    let timer = json!({
+        "id": "timer_1", "status": "active", "interval_ms": 30_000, "next_fire_at": "soon", "fire_count": 7,
+        "missed_count": 2, "ticks_a_day": 2_880, "tokens_a_day": 5_760_000,
+    });
+    let listed = work::timers(&[answer(timer.clone())], timer_context(&main, Some(1)));
+    assert_eq!(
+        listed,
+        "timer_1  fires at soon, then every 30s, fired 7 times, 2880 ticks a day with about 5760000 tokens: no summary"
+    );
+    let details = work::timer_details(&answer(timer));
+    assert!(
+        details.contains("slots      7 told, 2 passed over\na day      2880 ticks\n"),
+        "{details}"
+    );
+    assert!(
+        details.ends_with("about 5760000 tokens, by the last ticks"),
+        "{details}"
+    );
     let timer = json!({ "id": "timer_1", "status": "active", "next_fire_at": "yesterday" });
     let stopped = work::TimerContext {
         is_stopped: true,
@@ -156,6 +174,31 @@ fn a_brief_that_asks_for_an_action_names_the_next_step_once() {
     );
     let said = super::brief(&brief("Do: holon work resume --agent scout work_1"));
     assert_eq!(said.matches("work resume").count(), 1, "{said}");
+}
+
+#[test]
+fn a_brief_with_a_long_question_shows_the_whole_step_what_to_name_and_its_files() {
+    let asked = "Shall I deploy? ".repeat(60);
+    let shown = brief(&answer(json!({
+        "id": "brief_1", "agent_id": "scout", "kind": "result", "created_at": "then", "text": "the decision",
+        "attachments": [{ "kind": "file", "name": "work/plan.md" }, { "kind": "log", "name": "work/a.log" }],
+        "action_required": {
+            "code": "operator_input",
+            "next_step": format!("answer the agent: {asked}; write wait_1 in your message, so that it counts as the answer"),
+        },
+    })));
+    assert!(
+        shown.contains("; write wait_1 in your message, so that it counts as the answer\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("answer with: holon prompt --agent scout \"wait_1: ...\"\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.ends_with("attached: work/plan.md, work/a.log"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -189,11 +232,11 @@ fn a_run_that_a_budget_holds_names_no_answer_as_its_next_step() {
         }))
     };
     let status = |run: &Run, goes_on: bool| {
-        let host = run::RunHost {
-            goes_on,
-            home: String::new(),
+        let by = match goes_on {
+            true => run::Responder::Host,
+            false => run::Responder::Local,
         };
-        run::status(run, &Providers::default(), &host).expect("a status")
+        run::status(run, &Providers::default(), by).expect("a status")
     };
     let look =
         "see how it stands: holon status --agent rich; follow it: holon tail --follow --agent rich";
@@ -209,6 +252,31 @@ fn a_run_that_a_budget_holds_names_no_answer_as_its_next_step() {
             "run is waiting until you act\nnext: do what is named above while a host runs (holon daemon start); {look}"
         )
     );
+    let with_budget = |until: Option<&str>| -> Answer<Run> {
+        answer(json!({
+            "agent_id": "rich", "message_id": "msg_1", "final_status": "waiting",
+            "waiting_reason": "awaiting_timer", "final_text_source": "runtime",
+            "final_text": "not answered yet, and its turn is kept: suspended because a budget is reached",
+            "suspension": {
+                "reason": "budget_reached", "until": until,
+                "error": "the budget of agent rich for a day is 9 tokens; raise it: holon budget set --agent rich --day --tokens N",
+            },
+        }))
+    };
+    let named = "not answered yet, and kept until a budget has room: the budget of agent rich for a day is 9 tokens; \
+                 raise it: holon budget set --agent rich --day --tokens N\nnext: do that, and the run goes on at once";
+    let stands = "see how it stands: holon status --agent rich";
+    let until = "2026-11-19T00:00:00.000Z";
+    let daily = with_budget(Some(until));
+    assert_eq!(
+        status(&daily, true),
+        format!("{named}; otherwise it goes on by itself at {until}; {stands}")
+    );
+    assert_eq!(
+        status(&with_budget(None), false),
+        format!("{named}, while a host runs (holon daemon start); {stands}")
+    );
+    assert_eq!(run::split_text(&daily).remark, None, "it is said once");
     for asked in [held("model", 1), held("runtime", 1)] {
         let told = status(&asked, true);
         assert!(told.contains("answer it with: holon prompt"), "{told}");
@@ -235,10 +303,19 @@ fn a_suspended_agent_does_not_wait_for_an_answer() {
 fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
     let view: Answer<Prompt> = answer(json!({
         "agent_id": "main", "agent_home": "/h", "workspace_id": "ws-1", "workspace_anchor": "/p",
-        "execution_root": "/p", "cwd": "/p/src", "execution_policy": {"backend": "host_local"},
+        "execution_root": "/p", "cwd": "/p/src",
+        "execution_policy": {
+            "backend": "host_local", "process_execution_exposed": true, "managed_worktree_supported": true,
+            "resource_authority": {"message_ingress": "hard_enforced", "agent_state": "hard_enforced",
+                "process_execution": "runtime_shaped"},
+            "process_execution": {"cwd_rooting": "hard_enforced", "path_confinement": "not_enforced",
+                "network_confinement": "not_enforced"},
+        },
         "loaded_agents_md": {"agent_source": {"scope": "agent", "kind": "agents_md", "path": "/h/AGENTS.md"}},
         "prompt": {
             "turn_index": 7, "model_ref": "test/model", "budget_tokens": 9000, "tools_tokens": 900,
+            "policy": {"context_window_tokens": 12000, "effective_context_window_percent": 75,
+                "max_output_tokens": 1000, "source": "builtin", "output_source": "config"},
             "prompt_tokens": 2100, "prompt_cache_key": "00ff", "context_fingerprint": "ff00",
             "working_memory_revision": 3, "compression_epoch": 2,
             "blocks": [
@@ -257,11 +334,16 @@ fn a_prompt_is_a_table_of_its_parts_and_shows_their_texts_on_request() {
         "home       /h",
         "workspace  ws-1 /p",
         "executes   in /p, cwd /p/src",
-        "policy     host_local",
-        "guided by  /h/AGENTS.md",
+        "policy     host_local, runs commands, makes worktrees",
+        "runtime    hard_enforced: agent_state, message_ingress",
+        "runtime    runtime_shaped: process_execution",
+        "commands   hard_enforced: cwd_rooting",
+        "commands   not_enforced: network_confinement, path_confinement",
+        "guided by  /h/AGENTS.md (agent, agents_md)",
         "turn       7 to test/model",
+        "window     12000 (builtin), 75 % for the prompt; answer 1000 (config)",
         "tokens     3000 of 9000 (estimated; 900 of them tools)",
-        "cache key  00ff",
+        "cache key  00ff, fingerprint ff00",
         "memory     revision 3, compression epoch 2",
         "",
         "part               stability       tokens  decision",

@@ -1,6 +1,7 @@
 //! Renders work items, waits and timers.
 
 use super::{LINE_BYTES, hang, join_lines, one_line};
+use crate::addressing::hint;
 use holon_client::Answer;
 use holon_client::view::{Item, State, Timer, Wait, Work, WorkItem, WorkItemsPage};
 use holon_domain::agent::ItemCounts;
@@ -10,9 +11,9 @@ use std::fmt::Display;
 /// Renders a page of items, one line each.
 pub(crate) fn items(page: &WorkItemsPage, agent_id: &AgentId) -> String {
     if page.work_items.is_empty() {
-        return format!(
+        return hint(format!(
             "no such work items; make one with: holon work create --agent {agent_id} OBJECTIVE"
-        );
+        ));
     }
     let mut lines: Vec<String> = page
         .work_items
@@ -111,6 +112,16 @@ pub(crate) fn item(item: &WorkItem) -> String {
     if let Some(report) = &item.completion_report {
         lines.push(format!("report     {}", hang(&report.text, 11)));
     }
+    if let Some(delivery) = &item.delivery_summary {
+        let id = delivery.id.as_ref();
+        let id = id.map_or_else(String::new, |id| format!(" as {id}"));
+        let asked = delivery.message_id.as_ref();
+        let asked = asked.map_or_else(String::new, |message| format!(", for {message}"));
+        lines.push(format!(
+            "delivered  {}{id} by {}{asked} ({})",
+            delivery.created_at, delivery.brief_id, delivery.source
+        ));
+    }
     lines.join("\n")
 }
 
@@ -134,7 +145,8 @@ pub(super) fn wait(wait: &Wait) -> String {
         Some(at) if is_active => format!(", until {at} at the latest"),
         Some(_) | None => String::new(),
     };
-    let waiting_for = text::preview(&wait.waiting_for, LINE_BYTES / 4);
+    let asked = wait.question.as_ref().map(|question| &question.text);
+    let waiting_for = text::preview(asked.unwrap_or(&wait.waiting_for), LINE_BYTES / 4);
     format!("{}  {state}{item}: {waiting_for}{until}", wait.id)
 }
 
@@ -157,9 +169,9 @@ pub(crate) fn timers(timers: &[Answer<Timer>], context: TimerContext<'_>) -> Str
         if context.is_archived {
             return format!("no timers; agent {agent_id} is archived");
         }
-        return format!(
+        return hint(format!(
             "no timers; set one with: holon timer create --agent {agent_id} --after 10m"
-        );
+        ));
     }
     let mut sorted: Vec<&Timer> = timers.iter().map(|timer| &**timer).collect();
     // Times of a host are spelled alike, so their texts sort as they do.
@@ -181,6 +193,30 @@ pub(crate) fn timers(timers: &[Answer<Timer>], context: TimerContext<'_>) -> Str
     join_lines(lines.chain(note))
 }
 
+/// Renders one timer with what its ticks use.
+pub(crate) fn timer_details(shown: &Answer<Timer>) -> String {
+    let mut lines = vec![timer(shown, false)];
+    lines.push(format!(
+        "slots      {} told, {} passed over",
+        shown.fire_count, shown.missed_count
+    ));
+    if let Some(ticks) = shown.ticks_a_day {
+        lines.push(format!("a day      {}", text::pluralize(ticks, "tick")));
+    }
+    match (shown.ticks_a_day, shown.tokens_a_day) {
+        (Some(_), Some(tokens)) => {
+            lines.push(format!(
+                "           about {tokens} tokens, by the last ticks"
+            ));
+        }
+        (Some(_), None) => {
+            lines.push("           tokens are known after the first tick".to_owned())
+        }
+        (None, _) => {}
+    }
+    lines.join("\n")
+}
+
 fn timer(timer: &Timer, is_stopped: bool) -> String {
     let next = match &timer.next_fire_at {
         Some(at) if is_stopped => format!("held while the agent is stopped, next slot {at}"),
@@ -200,9 +236,17 @@ fn timer(timer: &Timer, is_stopped: bool) -> String {
         1 => ", fired once".to_owned(),
         count => format!(", fired {count} times"),
     };
+    let cost = match (timer.ticks_a_day, timer.tokens_a_day) {
+        (Some(ticks), Some(tokens)) => format!(
+            ", {} a day with about {tokens} tokens",
+            text::pluralize(ticks, "tick")
+        ),
+        (Some(ticks), None) => format!(", {} a day", text::pluralize(ticks, "tick")),
+        (None, _) => String::new(),
+    };
     let summary = timer.summary.as_deref().unwrap_or("no summary");
     let summary = text::preview(summary, LINE_BYTES / 4);
-    format!("{}  {next}{again}{fired}: {summary}", timer.id)
+    format!("{}  {next}{again}{fired}{cost}: {summary}", timer.id)
 }
 
 /// Spells an interval in the largest unit that it is a whole number of, as `--every` takes it.

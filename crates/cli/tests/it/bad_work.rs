@@ -25,7 +25,17 @@ fn items_of_others_and_completed_ones_are_refused_and_two_steps_at_once_are_take
     let world = world();
     let served = world.serve(&["--model", &silent(&world)]);
     assert_eq!(world.run(&["agent", "create", "other"]).code, Some(0));
-    let (id, _) = create(&world, &["water the plants"]);
+    let (id, made) = create(&world, &["water the plants"]);
+    let plan = &made["plan_artifact"];
+    assert_eq!(
+        (&plan["exists"], &plan["bytes"], &plan["preview_complete"]),
+        (&json!(false), &json!(0), &json!(false)),
+        "an operator writes no plan file"
+    );
+    assert!(
+        plan["hash"].is_null() && plan["updated_at"].is_null(),
+        "{plan:#}"
+    );
     let (both, item) = create(
         &world,
         &["sweep", "--todo", "[>] the hall", "--todo", "[>] the yard"],
@@ -123,8 +133,21 @@ fn a_plan_file_that_was_edited_removed_bloated_broken_or_replaced_by_a_link_is_t
         (&json!(12), &json!("A new plan.\n"))
     );
 
+    assert_eq!(edited["exists"], true);
+
     std::fs::remove_file(&plan).unwrap();
     look(&world, &provider, "(there is no such file)");
+    let gone = shown(&world, id);
+    assert_eq!(
+        (
+            &gone["exists"],
+            &gone["bytes"],
+            &gone["preview"],
+            &gone["preview_complete"]
+        ),
+        (&json!(false), &json!(0), &json!(""), &json!(false))
+    );
+    assert!(gone["hash"].is_null(), "{gone:#}");
 
     std::fs::write(&plan, "x".repeat(2 << 20)).unwrap();
     look(&world, &provider, "too large to be shown; shorten it");

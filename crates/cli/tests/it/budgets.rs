@@ -115,6 +115,27 @@ fn a_turn_at_its_limit_waits_until_the_limit_is_raised_and_then_answers() {
     assert_eq!(served.terminate().0, Some(0));
 }
 
+#[test]
+fn a_run_that_a_budget_of_a_day_holds_names_it_and_what_raises_it() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let limit = ["budget", "set", "--agent", "main", "--day", "--tokens"];
+    assert_eq!(world.run(&[&limit[..], &["10"]].concat()).code, Some(0));
+    let held = world.run(&["run", "hi", "--agent", "main"]);
+    assert_eq!(held.code, Some(4), "{held:?}");
+    let (status, next) = held.stderr.split_once("\nnext: ").expect("a next step");
+    for part in [
+        "the budget of agent main for a day is 10 tokens",
+        "holon budget set --agent main --day --tokens N",
+    ] {
+        assert!(status.contains(part), "{part}: {held:?}");
+        assert_eq!(held.stderr.matches(part).count(), 1, "said once: {held:?}");
+    }
+    assert!(next.contains("goes on by itself at "), "{held:?}");
+    assert!(!held.stderr.contains("time to come"), "{held:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
 /// A round that calls one tool and reports what it used.
 fn round(tool: &str, input: &Value) -> Value {
     json!({
@@ -220,6 +241,9 @@ fn a_limit_holds_across_a_kill_and_bad_limits_are_refused() {
         "budget", "set", "--agent", "main", "--tokens", &huge, "--json",
     ]);
     assert_eq!(code_of(&refused), "invalid_budget", "{refused:?}");
+    let unknown = world.run(&["budget", "set", "--agent", "nobody", "--tokens", "5"]);
+    let words = "nothing is known of agent nobody\nnext: list agents with: holon agent list";
+    assert!(unknown.stderr.contains(words), "{unknown:?}");
     let unlimited = world.run(&["budget", "set", "--agent", "main"]);
     assert_eq!(unlimited.code, Some(2), "{unlimited:?}");
     assert!(
@@ -270,6 +294,15 @@ fn money_is_limited_where_the_price_is_known_and_every_answer_says_what_was_spen
         "budget", "set", "--agent", "main", "--usd", "2.50", "--json",
     ]);
     assert_eq!(set.json()["limit_usd"], "2.500000", "{set:?}");
+    let both = world.run(&[
+        "budget", "set", "--agent", "main", "--tokens", "5000000", "--json",
+    ]);
+    assert_eq!(
+        both.json()["limit_usd"],
+        "2.500000",
+        "the other limit stays"
+    );
+    assert_eq!(both.json()["limit_tokens"], 5_000_000, "{both:?}");
     let run = world
         .run(&["run", "hi", "--agent", "main", "--json"])
         .json();

@@ -127,6 +127,7 @@ const REMOTE: &[Step] = &[
     refused("wait cancel wait_00000000000000000000", "wait_not_found"),
     kept("timer create --after 1h", "timer", "/id"),
     done("timer list"),
+    done("timer show {timer}"),
     done("timer cancel {timer}"),
     kept("workspace attach {root}", "workspace", "/workspace_id"),
     done("workspace list"),
@@ -466,4 +467,45 @@ fn a_position_of_another_store_is_refused_and_one_of_this_store_is_not() {
     let read = events(epoch, &[]);
     assert_eq!(read.code, Some(0), "{read:?}");
     assert_eq!(events("a b", &[]).code, Some(2), "it is no epoch");
+}
+
+#[test]
+fn a_proposed_command_asks_the_same_host_and_a_creation_says_what_it_did() {
+    let apart = Apart::new();
+    let host = format!(
+        "--connect {} --token-file {}",
+        apart.url,
+        apart.token_file()
+    );
+    let unknown = apart.run(&["status", "--agent", "nobody"]);
+    let hint = format!("holon {host} agent list");
+    assert!(unknown.stderr.contains(&hint), "{unknown:?}");
+    let capped = apart.run(&["budget", "set", "--agent", "main", "--tokens", "1"]);
+    assert_eq!(capped.code, Some(0), "{capped:?}");
+    let waits = apart.run(&["run", "--agent", "main", "hello"]);
+    let hint = format!("holon {host} status --agent main");
+    assert!(waits.stderr.contains(&hint), "{waits:?}");
+    let none = apart.run(&["work", "list"]);
+    let hint = format!("holon {host} work create");
+    assert!(none.stdout.contains(&hint), "{none:?}");
+    for (said, created) in [("agent scout is created", true), ("existed already", false)] {
+        let made = apart.run(&["agent", "create", "scout"]);
+        assert_eq!(made.code, Some(0), "{made:?}");
+        assert!(made.stdout.contains(said), "{created}: {made:?}");
+    }
+    let again = apart.json(&["agent", "create", "scout"]);
+    assert_eq!(again["created"], false, "{again}");
+    let home = again["agent_home"].as_str().unwrap();
+    assert!(home.ends_with("/agents/scout"), "{home}");
+}
+
+#[test]
+fn a_stored_text_that_holds_a_command_is_shown_as_it_was_written() {
+    let apart = Apart::new();
+    let objective = "run: holon status, then holon work list";
+    let made = apart.json(&["work", "create", objective]);
+    let item = made["id"].as_str().unwrap_or_else(|| panic!("{made}"));
+    let shown = apart.run(&["work", "show", item]);
+    assert!(shown.stdout.contains(objective), "{shown:?}");
+    assert!(!shown.stdout.contains("--connect"), "{shown:?}");
 }

@@ -1,8 +1,10 @@
 //! `holon daemon`: a host in the background is started once, found again, and stopped by proof of its identity.
 
+use crate::models::{Entry, configure};
 use crate::processes;
 use crate::support::{hello, silent, until, world};
 use holon_testkit::World;
+use holon_testkit::provider::{Fault, Protocol, Provider, Round, Script};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde_json::Value;
 use std::os::unix::fs::PermissionsExt as _;
@@ -236,6 +238,9 @@ fn a_status_shows_the_host_and_says_when_its_settings_have_changed() {
     assert_eq!(before.json()["state"], "stopped");
     assert!(!daemon.0.home().exists(), "a look creates nothing");
     let started = daemon.start(&["--model", &hello(&daemon.0)]);
+    until("the agent is prepared", || {
+        daemon.status()["activity"]["state"] == "idle"
+    });
     let ran = daemon.0.run(&["daemon", "status", "--json"]);
     assert_eq!(ran.code, Some(0));
     let status = ran.json();
@@ -401,6 +406,35 @@ fn a_single_run_is_neither_stopped_nor_displaced() {
     assert!(run.try_wait().unwrap().is_none(), "the run goes on");
     run.kill().unwrap();
     run.wait().unwrap();
+}
+
+#[test]
+fn the_newest_failure_of_an_agent_is_shown_while_no_host_runs() {
+    let daemon = DaemonWorld::new();
+    let refused = Fault::Status {
+        code: 400,
+        headers: Vec::new(),
+        body: r#"{"error":{"message":"no such thing"}}"#.to_owned(),
+    };
+    let provider = Provider::start(Script::always(Round::fault(refused)));
+    let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
+    configure(&daemon.0, "model.default = \"fake/reader\"\n", &[entry]);
+    daemon.start(&[]);
+    let ran = daemon.0.run(&["run", "Go.", "--agent", "main"]);
+    assert_ne!(ran.code, Some(0), "{ran:?}");
+    daemon.stop();
+    let shown = daemon.status();
+    assert_eq!(shown["state"], "stopped", "{shown}");
+    let failure = &shown["last_failure"];
+    assert_eq!(failure["agent_id"], "main", "{failure}");
+    assert_eq!(failure["phase"], "runtime_turn", "{failure}");
+    assert!(
+        failure["detail_hint"]
+            .as_str()
+            .unwrap()
+            .contains("explain main"),
+        "{failure}"
+    );
 }
 
 #[test]

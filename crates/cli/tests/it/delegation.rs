@@ -1,5 +1,6 @@
 //! Children in the real program: a child works, reports to its parent, and is known through its parent only.
 
+use crate::memory::request;
 use crate::models::{Entry, configure};
 use crate::processes::ProcessCleanup;
 use crate::support::{until, world};
@@ -40,6 +41,18 @@ fn a_child_reports_to_its_parent_and_is_known_through_its_parent_only() {
         shown["child_supervision"]["parent_agent_id"], "main",
         "{shown}"
     );
+    let target = format!("GET /agents/main/tasks/{}", task["id"].as_str().unwrap());
+    let (status, body) = request(&world, &served, &target, "");
+    assert_eq!(status, 200, "{body}");
+    let read: Value = serde_json::from_str(&body).expect("JSON");
+    let delegation = &read["delegation"];
+    for (field, expected) in [
+        ("parent_agent_id", "main"),
+        ("child_agent_id", child.as_str()),
+        ("state", "completed"),
+    ] {
+        assert_eq!(delegation[field], expected, "{delegation}");
+    }
     let output = run(&["task", "output", task["id"].as_str().unwrap(), "--json"]);
     assert!(
         output.answer().contains("There are seven files."),
@@ -205,14 +218,13 @@ fn a_parent_reports_of_three_children_in_worktrees_although_the_host_is_killed_t
         std::fs::read_to_string(root.join("made.txt")).unwrap(),
         "made\n"
     );
-    let shown = ask(
-        &world,
-        &["task", "show", task("finishes")["id"].as_str().unwrap()],
-    );
-    assert_eq!(
-        shown["child_supervision"]["cleanup_status"], "retained",
-        "{shown}"
-    );
+    let finished = task("finishes");
+    let finished = finished["id"].as_str().unwrap();
+    until("the worktree with changes is kept for a review", || {
+        let shown = ask(&world, &["task", "show", finished]);
+        let seen = &shown["child_supervision"];
+        seen["cleanup_status"] == "retained" && seen["changed_files_total"] == 1
+    });
     assert_eq!(served.terminate().0, Some(0));
 }
 

@@ -41,6 +41,7 @@ fn a_host_makes_the_agent_that_its_environment_names_its_default() {
             "status": "active",
             "is_default_agent": true,
             "temporary": false,
+            "agent_home": world.home().join("agents/ada").to_str().unwrap(),
         })
     );
 }

@@ -42,6 +42,22 @@ fn shown(world: &World, provider: &Provider) -> String {
 }
 
 #[test]
+fn a_new_named_agent_has_its_home_and_its_file_in_its_first_request() {
+    let world = world();
+    let provider = provider(&world);
+    let served = world.serve(&[]);
+    let created = world.run(&["agent", "create", "scout"]);
+    assert_eq!(created.code, Some(0), "{created:?}");
+    let text = shown(&world, &provider);
+    assert_eq!(provider.requests().len(), 1, "it is the first request");
+    let file = fs::read_to_string(world.path().join("holon/agents/scout/AGENTS.md")).unwrap();
+    assert!(!file.trim().is_empty());
+    assert!(text.contains("=== begin of agent_instructions"), "{text}");
+    assert!(text.contains(file.trim()), "{file}\n{text}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_model_is_shown_the_files_of_the_stable_roots_as_they_are_when_a_turn_begins() {
     let world = world();
     let provider = provider(&world);

@@ -123,7 +123,7 @@ fn a_stopped_agent_refuses_words_until_it_is_started() {
     let served = world.serve(&["--model", &hello(&world)]);
     world.write("project/file", "");
     let made = world.run(&["agent", "create", "scout", "--workspace-root", "project"]);
-    assert_eq!(made.answer(), "agent scout exists\n");
+    assert_eq!(made.answer(), "agent scout is created\n");
     assert_eq!(
         world.run(&["agent", "create", "scout"]).code,
         Some(0),

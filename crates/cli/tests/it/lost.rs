@@ -83,6 +83,10 @@ fn assert_kept(world: &World, ids: &[String]) {
 fn hosted(world: &World) -> (HostProcess, Caller) {
     let served = world.serve(&["--model", &silent(world)]);
     let caller = Caller::of(world, &served);
+    // Once the agent is prepared, only what a test sends makes the host write.
+    until("the agent is prepared", || {
+        !world.run(&["status"]).answer().contains("booting")
+    });
     (served, caller)
 }
 

@@ -10,6 +10,7 @@
 mod archived;
 mod archives;
 mod aside;
+mod attachments;
 mod backups;
 mod backups_refused;
 mod bad_work;

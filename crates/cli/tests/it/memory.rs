@@ -34,7 +34,7 @@ pub(crate) fn search(world: &World, args: &[&str]) -> Vec<(String, String)> {
 }
 
 /// Sends a request with the host's own token. Returns the status and the body.
-fn request(world: &World, host: &HostProcess, line: &str, body: &str) -> (u16, String) {
+pub(crate) fn request(world: &World, host: &HostProcess, line: &str, body: &str) -> (u16, String) {
     let token = fs::read_to_string(world.home().join("run/control.token")).unwrap();
     let said = http(
         &host.addr,

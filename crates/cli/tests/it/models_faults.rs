@@ -178,9 +178,8 @@ fn try_one(world: &World, provider: &Provider, case: &Case) {
             let ends = ["retrying", "retrying", "fail_fast_aborted"];
             ends.map(|end| format!("{model} {kind} {end}")).to_vec()
         }
-        // An undecodable answer is requested once more, because the caller waits and there is no other model. A
-        // request that is too long is made shorter once.
-        FailedFast(kind @ ("invalid_response" | "context_length_exceeded")) => {
+        // A request that is too long is made shorter once.
+        FailedFast(kind @ "context_length_exceeded") => {
             let ends = ["retrying", "fail_fast_aborted"];
             ends.map(|end| format!("{model} {kind} {end}")).to_vec()
         }

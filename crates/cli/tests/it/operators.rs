@@ -94,7 +94,7 @@ fn the_older_spelling_of_start_stop_and_abort_works_and_the_time_of_a_turn_is_to
     let ran = world.run(&["run", "--agent", "main", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let told = world.run(&["debug", "latency"]);
-    assert!(told.answer().contains("the rest "), "{told:?}");
+    assert!(told.answer().contains("clean-up "), "{told:?}");
     let told = world
         .run(&["debug", "latency", "--json", "--limit", "1"])
         .json();

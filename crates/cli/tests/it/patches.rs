@@ -56,7 +56,7 @@ fn a_part_that_does_not_fit_leaves_every_file_alone_and_shows_the_real_lines() {
          --- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-zwei\n+two\n",
     );
     assert!(told.contains("context_not_found"), "{told}");
-    assert!(told.contains("2 | two"), "{told}");
+    assert!(told.contains(r#"{"line":2,"text":"two"}"#), "{told}");
     assert_eq!(read(&world, "project/new.txt"), None);
     assert_eq!(read(&world, "project/a.txt").unwrap(), "one\ntwo\nthree\n");
 }

@@ -53,6 +53,29 @@ fn a_proposed_command_about_work_names_the_agent_and_works_as_it_is() {
 }
 
 #[test]
+fn commands_that_are_proposed_under_a_home_name_it() {
+    let world = world();
+    let dir = world.path().join("other home");
+    let home = dir.to_str().unwrap();
+    let named = format!("holon --home '{home}'");
+    let refused = world.run(&["--home", home, "status"]);
+    let start = format!("{named} daemon start");
+    assert!(refused.stderr.contains(&start), "{refused:?}");
+    let model = world.model(
+        "asker",
+        &json!([{ "calls": [{ "tool": "WaitFor", "input": {
+            "reason": "which branch?", "wake_on": ["operator"],
+        } }] }]),
+    );
+    let run = ["run", "go", "--model", &model, "--agent", "main"];
+    let held = world.run(&[&run[..], &["--create-agent", "--home", home]].concat());
+    assert!(held.stderr.contains(&named), "{held:?}");
+    let settings = world.run(&["--home", home, "config", "list"]);
+    let effective = format!("{named} config list --effective");
+    assert!(settings.answer().contains(&effective), "{settings:?}");
+}
+
+#[test]
 fn a_run_that_leaves_work_open_says_so_and_what_becomes_of_it() {
     let world = world();
     let new = json!({ "tool": "CreateWorkItem", "input": { "objective": "Sweep the hall", "plan_status": "needs_input" } });

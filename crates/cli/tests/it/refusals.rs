@@ -204,7 +204,7 @@ fn a_home_others_can_look_into_is_refused() {
     let world = world();
     let model = hello(&world);
     std::fs::create_dir(world.home()).unwrap();
-    std::fs::write(world.home().join("config.toml"), "").unwrap();
+    std::fs::create_dir(world.home().join("agents")).unwrap();
     std::fs::set_permissions(world.home(), std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_output!(records(
         &world,

@@ -147,7 +147,7 @@ fn a_named_agent_is_made_only_when_asked_for_and_then_kept() {
         "Hello there.\n"
     );
     assert!(world.agent_record("scout").is_some());
-    assert_eq!(agents_left(&world), [""; 0], "it has put nothing anywhere");
+    assert_eq!(agents_left(&world), ["scout"], "its home is there");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! `work`, `wait`, `timer`, `wake` and `explain` against a live host.
 
+use crate::models::{Entry, configure};
 use crate::support::{assert_output, hello, records, silent, until, world};
 use holon_testkit::World;
+use holon_testkit::provider::{Protocol, Provider, RecordedRequest, Round, Script};
 use serde_json::{Value, json};
 
 fn transcript(world: &World) -> String {
@@ -307,5 +309,78 @@ fn a_busy_agent_is_explained_by_its_turn_and_its_oldest_message() {
     }
     let told = world.run(&["explain", "main", "--json"]).json();
     assert_eq!(told["oldest_unserved"]["kind"], "timer_tick");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+const REPORT: &str = "The plants are watered.\nThe can is empty.";
+
+/// Makes an item and completes it with a report. The item waits for an operator, so no tick takes it up.
+fn report(request: &RecordedRequest) -> Round {
+    let new = json!({ "objective": "water the plants", "plan_status": "needs_input" });
+    match request.index {
+        0 => Round::empty().call("CreateWorkItem", new),
+        1 => {
+            let outputs = request.tool_outputs().concat();
+            let at = outputs.find("work_").expect("the id of an item");
+            let id: String = outputs
+                .split_at(at)
+                .1
+                .chars()
+                .take("work_".len() + 20)
+                .collect();
+            Round::text(REPORT).call("CompleteWorkItem", json!({ "work_item_id": id }))
+        }
+        _ => Round::text("Done."),
+    }
+}
+
+#[test]
+fn the_report_of_an_item_is_shown_with_the_brief_that_told_it() {
+    let world = world();
+    let provider = Provider::start(Script::choose(report));
+    let entry = Entry::new("local", Protocol::Chat, provider.base_url());
+    configure(&world, "", &[entry]);
+    let served = world.serve(&["--model", "local/gardener"]);
+    let ran = world.run(&["run", "water them", "--agent", "main"]);
+    assert!(ran.stdout.contains("The can is empty."), "{ran:?}");
+    let list = world
+        .run(&["work", "list", "--filter", "completed", "--json"])
+        .json();
+    let id = list["work_items"][0]["id"].as_str().unwrap();
+    let item = world.run(&["work", "show", id, "--json"]).json();
+    let summary = &item["delivery_summary"];
+    assert_eq!(
+        (
+            &summary["text"],
+            &summary["work_item_id"],
+            &summary["agent_id"],
+            &summary["source"]
+        ),
+        (
+            &json!(REPORT),
+            &json!(id),
+            &json!("main"),
+            &json!("assistant_round")
+        )
+    );
+    let completion = &item["completion_report"];
+    assert_eq!(completion["delivery_summary_id"], summary["id"]);
+    assert_eq!(completion["created_at"], summary["created_at"]);
+    let briefs = world.run(&["tail", "--json"]).json();
+    let told = briefs.as_array().unwrap().iter();
+    let mut told = told.filter(|brief| brief["id"] == summary["brief_id"]);
+    assert_eq!(told.next().unwrap()["text"], json!(REPORT), "{briefs:#}");
+    let shown = world.run(&["work", "show", id]);
+    let words = |key: &str| summary[key].as_str().unwrap();
+    let delivered = format!(
+        "delivered  {} as {} by {}, for {} (assistant_round)",
+        words("created_at"),
+        words("id"),
+        words("brief_id"),
+        words("message_id")
+    );
+    for part in ["report     The plants are watered.", &delivered] {
+        assert!(shown.answer().contains(part), "{part}: {shown:?}");
+    }
     assert_eq!(served.terminate().0, Some(0));
 }

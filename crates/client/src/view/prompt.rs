@@ -2,6 +2,7 @@
 
 use super::LoadedInstructions;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// The prompt of an agent's last turn, with the place in which the agent works now.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -29,6 +30,28 @@ pub struct Prompt {
 #[serde(default)]
 pub struct ExecutionRules {
     pub backend: String,
+    pub process_execution_exposed: bool,
+    pub managed_worktree_supported: bool,
+    /// Degree of enforcement of each of the runtime's own boundaries, by its name.
+    pub resource_authority: BTreeMap<String, String>,
+    /// Degree of enforcement of each boundary around commands, by its name.
+    pub process_execution: BTreeMap<String, String>,
+}
+
+/// Limits of the model that a prompt was made for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default)]
+pub struct PromptPolicy {
+    /// Tokens of request and answer together.
+    pub context_window_tokens: u64,
+    /// Share of the window that a prompt may take, in percent.
+    pub effective_context_window_percent: u64,
+    /// Tokens of one answer.
+    pub max_output_tokens: u64,
+    /// Source of the context window.
+    pub source: String,
+    /// Source of the output limit.
+    pub output_source: String,
 }
 
 /// A prompt, part by part.
@@ -36,6 +59,8 @@ pub struct ExecutionRules {
 pub struct ShownPrompt {
     pub turn_index: u64,
     pub model_ref: String,
+    #[serde(default)]
+    pub policy: PromptPolicy,
     /// Estimated tokens that prompt and tools may take.
     pub budget_tokens: u64,
     pub tools_tokens: u64,

@@ -23,6 +23,8 @@ pub struct WorkItem {
     pub recheck_at: Option<String>,
     /// Absent until the item is completed with a report.
     pub completion_report: Option<Report>,
+    /// Origin of the report; absent if there is none.
+    pub delivery_summary: Option<DeliverySummary>,
     /// Number of changes so far.
     pub revision: u64,
     pub updated_at: String,
@@ -138,4 +140,16 @@ pub struct ExplainedDecision {
     pub what: String,
     #[serde(default)]
     pub evidence: Vec<String>,
+}
+
+/// Origin of the report of a completed item.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct DeliverySummary {
+    /// Absent for items that earlier builds of the host completed.
+    pub id: Option<String>,
+    pub source: String,
+    pub brief_id: String,
+    /// Message that the completing turn answered.
+    pub message_id: Option<String>,
+    pub created_at: String,
 }

@@ -261,6 +261,38 @@ async fn a_run_over_a_restart_joins_the_first_one_and_one_that_is_refused_says_w
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_without_a_place_among_the_streams_is_sent_without_one() {
+    let full = r#"{"ok":false,"error":"too many streams are open","code":"too_many_streams"}"#;
+    let stopped = r#"{"ok":false,"error":"stopped","code":"agent_stopped"}"#;
+    let host = Host::start(vec![json(503, full), json(409, stopped)]);
+    let request = holon_api::RunRequest::default();
+    let ran = host.client().run_watched(&request, |_| {}).await;
+    assert_eq!(ran.unwrap_err().code(), Some("agent_stopped"));
+    let [watched, plain] = host.heard().try_into().expect("two requests");
+    assert_eq!(watched, "POST /control/run?deltas=true HTTP/1.1");
+    assert_eq!(plain, "POST /control/run HTTP/1.1");
+    // A run that has begun is joined where it began: another route would not know its key.
+    let failed = format!("event: error\ndata: {stopped}\n\n");
+    let host = Host::start(vec![
+        stream("e", &delta(0, "word")),
+        json(200, HANDSHAKE),
+        json(503, full),
+        json(200, HANDSHAKE),
+        stream("e", &failed),
+    ]);
+    let ran = host.client().run_watched(&request, |_| {}).await;
+    assert_eq!(ran.unwrap_err().code(), Some("agent_stopped"));
+    let heard = host.heard();
+    let runs: Vec<&String> = heard
+        .iter()
+        .filter(|line| line.starts_with("POST"))
+        .collect();
+    assert_eq!(runs, [&watched, &watched, &watched]);
+    let keys = host.keys();
+    assert!(keys[0].is_some() && keys[0] == keys[2] && keys[0] == keys[4]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_lost_run_is_not_sent_again_to_a_host_without_keys_or_to_none() {
     let request = holon_api::RunRequest::default();
     let old = HANDSHAKE.replace("control.idempotency", "control.run");

@@ -165,6 +165,7 @@ fn task() -> TaskRecord {
         created_at: Timestamp::from_millis(0),
         updated_at: Timestamp::from_millis(0),
         parent_message_id: None,
+        parent_message_seq: None,
         work_item_id: None,
         summary: None,
         wait_policy: WaitPolicy::Background,

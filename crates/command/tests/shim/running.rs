@@ -16,6 +16,7 @@ tests! {
     a_command_that_is_late_goes_on,
     a_command_of_a_batch_that_is_late_is_stopped,
     a_command_that_cannot_be_started_says_so_every_time,
+    a_command_line_that_the_system_refuses_says_why_also_with_a_spare_shim,
     a_call_that_is_given_up_leaves_its_command,
     a_call_that_was_given_up_before_begins_nothing,
     much_output_is_bounded_here_and_whole_in_its_file,
@@ -135,6 +136,29 @@ async fn a_command_that_cannot_be_started_says_so_every_time() {
                 assert!(reason.contains("/nowhere/sh"), "{reason}");
             }
             other => panic!("{other:?}"),
+        }
+    }
+}
+
+async fn a_command_line_that_the_system_refuses_says_why_also_with_a_spare_shim() {
+    let (world, host) = World::with_host();
+    let long = format!("true {}", "x".repeat(150_000));
+    // The first command leaves a spare shim for the next one.
+    for (name, cmd) in [
+        ("one", "true"),
+        ("two", long.as_str()),
+        ("three", long.as_str()),
+    ] {
+        let order = world.order(name, cmd);
+        match (name, run(&host, order).await) {
+            ("one", Ok(_)) => {}
+            (_, Err(CommandFailure::Spawn { reason })) => {
+                assert!(
+                    reason.contains("too long for the system"),
+                    "{name}: {reason}"
+                );
+            }
+            (_, other) => panic!("{name}: {other:?}"),
         }
     }
 }

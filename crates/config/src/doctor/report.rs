@@ -88,7 +88,7 @@ pub struct ModelAvailability {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider_source: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<&'static str>,
+    pub transport: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub credential_source: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -114,7 +114,8 @@ pub struct ModelAvailability {
 pub struct ProviderReport {
     pub provider: String,
     pub source: &'static str,
-    pub transport: &'static str,
+    /// As the settings spell it, also if this build does not support it.
+    pub transport: String,
     pub base_url: String,
     /// Prompt features (caching, reasoning) that requests to this provider may use.
     pub prompt_capabilities: Vec<&'static str>,
@@ -173,7 +174,7 @@ impl ProviderReport {
         Self {
             provider: entry.spec.id.clone(),
             source: entry.source.as_str(),
-            transport: entry.spec.transport.as_str(),
+            transport: entry.transport().to_owned(),
             base_url: entry.spec.base_url.clone(),
             prompt_capabilities: capabilities.iter().map(|one| one.as_str()).collect(),
             omit: entry.spec.omit.iter().map(|one| one.as_str()).collect(),

@@ -17,6 +17,9 @@ pub enum CredentialError {
         problem: String,
         next: String,
     },
+    /// The provider is not asked over its transport, so that no credential is looked for.
+    #[error("{problem}; {next}")]
+    Transport { problem: String, next: String },
     /// Others can read the file.
     #[error(
         "{path} has mode {mode:04o}, so others may have read the secrets in it; run: chmod 600 {path}, and replace them if others use this machine",
@@ -60,6 +63,7 @@ impl CredentialError {
             Self::Unusable {
                 provider, problem, ..
             } => format!("the credential of {provider} cannot be used: {problem}"),
+            Self::Transport { problem, .. } => problem.clone(),
             Self::Exposed { path, mode } => {
                 let path = path.display();
                 format!("{path} has mode {mode:04o}, so others may have read the secrets in it")
@@ -81,7 +85,8 @@ impl CredentialError {
         match self {
             Self::Missing { next, .. }
             | Self::Expired { next, .. }
-            | Self::Unusable { next, .. } => next.clone(),
+            | Self::Unusable { next, .. }
+            | Self::Transport { next, .. } => next.clone(),
             Self::Exposed { path, .. } => format!("run: chmod 600 {}", path.display()),
             Self::Foreign { path } | Self::Broken { path, .. } => format!(
                 "move {} aside and store the credentials again: holon config credentials set PROFILE",

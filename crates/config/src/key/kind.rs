@@ -10,6 +10,9 @@ pub enum Kind {
     Text,
     /// One of these texts.
     Choice(&'static [&'static str]),
+    /// One of these texts. The file may hold another one, for example of a newer build; whoever uses it refuses it, so
+    /// that it does not make the other settings unusable.
+    OpenChoice(&'static [&'static str]),
     /// A whole number within bounds.
     Number {
         min: u64,
@@ -56,7 +59,7 @@ impl Kind {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Text => "text",
-            Self::Choice(_) => "choice",
+            Self::Choice(_) | Self::OpenChoice(_) => "choice",
             Self::Number { .. } => "number",
             Self::Flag => "flag",
             Self::List => "list",
@@ -68,7 +71,7 @@ impl Kind {
     pub fn wanted(self) -> String {
         match self {
             Self::Text => "a text in quotes".to_owned(),
-            Self::Choice(all) => format!("one of {}", all.join(", ")),
+            Self::Choice(all) | Self::OpenChoice(all) => format!("one of {}", all.join(", ")),
             Self::Number { min, max } => format!("a whole number from {min} to {max}"),
             Self::Flag => "true or false".to_owned(),
             Self::List => "a list of texts".to_owned(),
@@ -82,7 +85,9 @@ impl Kind {
     pub(crate) fn read(self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         let value = match self {
-            Self::Text | Self::Choice(_) => Some(Value::Text(text.to_owned())),
+            Self::Text | Self::Choice(_) | Self::OpenChoice(_) => {
+                Some(Value::Text(text.to_owned()))
+            }
             Self::Number { .. } => text.parse().ok().map(Value::Number),
             Self::Flag => flag(text).map(Value::Flag),
             Self::List => list(text).map(Value::List),
@@ -98,14 +103,18 @@ impl Kind {
     /// What would be right.
     pub(crate) fn take(self, value: &DeValue<'_>) -> Result<Value, String> {
         let taken = match self {
-            Self::Text | Self::Choice(_) => value
+            Self::Text | Self::Choice(_) | Self::OpenChoice(_) => value
                 .as_str()
                 .map(|text| Value::Text(text.trim().to_owned())),
             Self::Number { .. } => value.as_integer().and_then(decimal).map(Value::Number),
             Self::Flag => value.as_bool().map(Value::Flag),
             Self::List => texts(value).map(Value::List),
         };
-        taken.filter(|value| self.holds(value)).ok_or_else(|| {
+        let in_file = match self {
+            Self::OpenChoice(_) => Self::Text,
+            Self::Text | Self::Choice(_) | Self::Number { .. } | Self::Flag | Self::List => self,
+        };
+        taken.filter(|value| in_file.holds(value)).ok_or_else(|| {
             let found = match (value.as_integer(), value.as_str()) {
                 (Some(integer), _) => integer.as_str().to_owned(),
                 (_, Some(text)) => format!("{text:?}"),
@@ -119,7 +128,9 @@ impl Kind {
     fn holds(self, value: &Value) -> bool {
         match (self, value) {
             (Self::Text, Value::Text(text)) => !text.is_empty(),
-            (Self::Choice(all), Value::Text(text)) => all.contains(&text.as_str()),
+            (Self::Choice(all) | Self::OpenChoice(all), Value::Text(text)) => {
+                all.contains(&text.as_str())
+            }
             (Self::Number { min, max }, Value::Number(number)) => (min..=max).contains(number),
             (Self::List, Value::List(items)) => items.iter().all(|item| !item.trim().is_empty()),
             (Self::Flag, Value::Flag(_)) => true,

@@ -88,7 +88,7 @@ const COUNT: Kind = Kind::Number {
     max: 10_000,
 };
 
-const TRANSPORTS: Kind = Kind::Choice(&[
+const TRANSPORTS: Kind = Kind::OpenChoice(&[
     Transport::OpenaiResponses.as_str(),
     Transport::AnthropicMessages.as_str(),
     Transport::OpenaiCodexResponses.as_str(),
@@ -601,7 +601,7 @@ mod tests {
     #[test]
     fn the_choices_are_all_there_are() {
         let listed = |kind: Kind| match kind {
-            Kind::Choice(all) => all.to_vec(),
+            Kind::Choice(all) | Kind::OpenChoice(all) => all.to_vec(),
             Kind::Text | Kind::Number { .. } | Kind::Flag | Kind::List => Vec::new(),
         };
         let names: Vec<&str> = Transport::ALL.iter().map(|one| one.as_str()).collect();

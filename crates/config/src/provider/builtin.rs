@@ -62,6 +62,7 @@ impl Builtin {
             source: ProviderSource::BuiltIn,
             loopback: url::judge(&self.base_url).is_ok_and(|url| url.loopback),
             address_problem: None,
+            unsupported_transport: None,
         }
     }
 

@@ -1,6 +1,9 @@
 //! How settings and variables change the providers of this build and add others.
 
-use super::{AuthSpec, Builtin, ProviderEntry, ProviderSource, Providers, SCRIPTED, builtin_all};
+use super::{
+    AuthSpec, Builtin, ProviderEntry, ProviderSource, Providers, SCRIPTED, UnsupportedTransport,
+    builtin_all,
+};
 use crate::error::{Error, Place};
 use crate::key::{self, KeyPath, Value};
 use crate::layer::{Found, Layers};
@@ -48,6 +51,14 @@ pub(crate) fn merge(layers: Layers<'_>) -> Result<(Providers, Vec<Explicit>), Er
         providers.insert(id.to_owned(), entry);
     }
     Ok((Providers(providers), explicit))
+}
+
+/// Provider whose servers speak one transport only.
+const CODEX: &str = "openai-codex";
+
+/// Returns true if a provider can be asked over a transport.
+fn is_served_over(id: &str, transport: Transport) -> bool {
+    id != CODEX || transport == Transport::OpenaiCodexResponses
 }
 
 fn check_id(id: &str, place: &Place) -> Result<(), Error> {
@@ -135,7 +146,7 @@ impl<'a> Fields<'a> {
             place: place.clone(),
             problem,
         };
-        let Some(transport) = self.choice("transport", Transport::parse)? else {
+        if self.get("transport").is_none() {
             let problem = format!(
                 "a provider of your own needs a transport; add providers.{id}.transport, one of {}",
                 key::named("providers.<id>.transport")
@@ -144,7 +155,7 @@ impl<'a> Fields<'a> {
                     .trim_start_matches("one of ")
             );
             return Err(refuse(problem));
-        };
+        }
         if self.get("base_url").is_none() {
             let problem =
                 format!("a provider of your own needs an address; add providers.{id}.base_url");
@@ -153,7 +164,8 @@ impl<'a> Fields<'a> {
         let mut entry = ProviderEntry {
             spec: ProviderSpec {
                 id: id.to_owned(),
-                transport,
+                // Replaced by the transport of the settings, if it can be used.
+                transport: Transport::OpenaiChatCompletions,
                 base_url: NO_ADDRESS.to_owned(),
                 store_responses: false,
                 context_management: None,
@@ -164,12 +176,13 @@ impl<'a> Fields<'a> {
             source: ProviderSource::Config,
             loopback: false,
             address_problem: None,
+            unsupported_transport: None,
         };
         let auth = self.auth()?;
         self.apply(&mut entry, auth.as_ref().map(|auth| auth.source))?;
         match auth {
             Some(auth) => entry.auth = auth,
-            None if entry.loopback || entry.address_problem.is_some() => {}
+            None if entry.loopback || entry.is_unusable() => {}
             None => {
                 return Err(refuse(format!(
                     "a provider that is not on this machine needs a credential; store one with `holon config credentials set {id}` and add providers.{id}.auth.source = \"credential_profile\" and providers.{id}.auth.profile = \"{id}\", or name a variable with source \"env\", or say source \"none\" and kind \"none\""
@@ -181,8 +194,9 @@ impl<'a> Fields<'a> {
 
     /// Changes what is no credential. `source` is where that comes from, if anybody said so.
     fn apply(&self, entry: &mut ProviderEntry, source: Option<AuthSource>) -> Result<(), Error> {
-        if let Some(transport) = self.choice("transport", Transport::parse)? {
-            entry.spec.transport = transport;
+        if let Some(found) = self.get("transport") {
+            let named = found.judge_text(|text| Ok::<_, String>(text.to_owned()))?;
+            self.apply_transport(entry, &named.value);
         }
         if let Some(found) = self.get("base_url") {
             match self.address(found, source) {
@@ -201,6 +215,10 @@ impl<'a> Fields<'a> {
         if let Some(effort) = self.choice("reasoning_effort", effort)? {
             entry.spec.reasoning_effort = effort;
         }
+        // Nothing is sent over a transport that cannot be used, so nothing has to fit it.
+        if entry.unsupported_transport.is_some() {
+            return Ok(());
+        }
         if let Some(found) = self.get("store_responses") {
             entry.spec.store_responses = found.flag()?.value;
             let fits = entry.spec.transport == Transport::OpenaiResponses;
@@ -213,6 +231,37 @@ impl<'a> Fields<'a> {
             entry.spec.omit = omitted(found)?;
         }
         Ok(())
+    }
+
+    /// Changes the transport. One that cannot be used is noted with its reason.
+    fn apply_transport(&self, entry: &mut ProviderEntry, named: &str) {
+        let id = self.id;
+        let refusal = match Transport::parse(named) {
+            Some(transport) if is_served_over(id, transport) => {
+                entry.spec.transport = transport;
+                return;
+            }
+            Some(transport) => (
+                format!(
+                    "{id} is served over {} only, and not over {transport}",
+                    entry.spec.transport
+                ),
+                format!("run: holon config unset providers.{id}.transport"),
+            ),
+            None => (
+                format!("{id} has the transport {named:?}, which this build does not support"),
+                format!(
+                    "run: holon config set providers.{id}.transport with {}",
+                    key::named("providers.<id>.transport").kind.wanted()
+                ),
+            ),
+        };
+        let (problem, next_step) = refusal;
+        entry.unsupported_transport = Some(UnsupportedTransport {
+            transport: named.to_owned(),
+            problem,
+            next_step,
+        });
     }
 
     /// Judges the address. `source` is where the credential comes from, if the settings say so.

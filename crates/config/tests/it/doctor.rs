@@ -68,6 +68,12 @@ fn each_situation_has_its_next_step() {
         ),
         (
             &[key][..],
+            "model.default = \"openai-codex/x\"\nmodel.fallbacks = \"openai/gpt-5.4\"\nproviders.openai-codex.transport = \"openai_responses\"",
+            true,
+            "agents work with openai/gpt-5.4, because openai-codex/x cannot be asked (openai-codex is served over openai_codex_responses only, and not over openai_responses); run: holon config unset providers.openai-codex.transport",
+        ),
+        (
+            &[key][..],
             "model.default = \"xai/grok-4.5\"\nmodel.fallbacks = \"openai/gpt-5.4\"",
             true,
             "agents work with openai/gpt-5.4, because xai/grok-4.5 cannot be asked (xai has no credential); set XAI_API_KEY, or store a key: holon config credentials set xai",

@@ -206,7 +206,7 @@ fn a_linked_file_is_changed_where_it_points() {
 fn sample(kind: Kind) -> String {
     match kind {
         Kind::Text => "x".to_owned(),
-        Kind::Choice(all) => (*all.first().expect("has one")).to_owned(),
+        Kind::Choice(all) | Kind::OpenChoice(all) => (*all.first().expect("has one")).to_owned(),
         Kind::Number { min, .. } => min.to_string(),
         Kind::Flag => "false".to_owned(),
         Kind::List => "[\"ollama/b\"]".to_owned(),

@@ -18,7 +18,7 @@ fn sample(key: &Key) -> (String, String) {
         .replace("<provider/model>", "\"a/b\"");
     let value = match key.kind {
         Kind::Text => "\"x\"".to_owned(),
-        Kind::Choice(all) => format!("{:?}", all.last().expect("has one")),
+        Kind::Choice(all) | Kind::OpenChoice(all) => format!("{:?}", all.last().expect("has one")),
         Kind::Number { max, .. } => format!("0x{max:X}"),
         Kind::Flag => "true".to_owned(),
         Kind::List => "[\"x\", \"y\"]".to_owned(),

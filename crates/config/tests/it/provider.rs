@@ -410,3 +410,43 @@ fn an_unknown_provider_is_answered_with_the_nearest_one() {
             .contains("holon config providers list")
     );
 }
+
+#[test]
+fn a_transport_that_cannot_be_used_costs_its_provider_alone() {
+    let home = Home::new();
+    let content = r#"
+        model.default = "mine/one"
+        model.fallbacks = ["openai-codex/two", "near/three"]
+        [providers.mine]
+        transport = "carrier_pigeon"
+        base_url = "https://m.example"
+        store_responses = true
+        [providers.openai-codex]
+        transport = "openai_chat_completions"
+        [providers.near]
+        transport = "openai_chat_completions"
+        base_url = "http://127.0.0.1:9/v1"
+        "#;
+    for (id, transport, problem, next) in [
+        (
+            "mine",
+            "carrier_pigeon",
+            "mine has the transport \"carrier_pigeon\", which this build does not support",
+            "run: holon config set providers.mine.transport with one of openai_responses, ",
+        ),
+        (
+            "openai-codex",
+            "openai_chat_completions",
+            "openai-codex is served over openai_codex_responses only, and not over openai_chat_completions",
+            "run: holon config unset providers.openai-codex.transport",
+        ),
+    ] {
+        let entry = home.provider(id, content);
+        assert_eq!(entry.transport(), transport);
+        let found = entry.unsupported_transport.expect("it cannot be used");
+        assert_eq!(found.problem, problem);
+        assert!(found.next_step.starts_with(next), "{}", found.next_step);
+    }
+    let near = home.provider("near", content);
+    assert_eq!(near.unsupported_transport, None);
+}

@@ -5,7 +5,7 @@ use super::{NextAction, suspension};
 use holon_domain::agent::{AgentRecord, LastFailure};
 use holon_domain::closure::{ClosureDecision, ClosureOutcome, RuntimePosture, WaitingReason};
 use holon_domain::failure::FailureCause;
-use holon_domain::turn::{SuspensionPause, TerminalKind, TerminalReason};
+use holon_domain::turn::{Phase, SuspensionPause, SuspensionReason, TerminalKind, TerminalReason};
 use holon_domain::{limits, text};
 
 pub(super) fn closure(agent: &AgentRecord, next: &NextAction) -> Option<ClosureDecision> {
@@ -18,7 +18,8 @@ pub(super) fn closure(agent: &AgentRecord, next: &NextAction) -> Option<ClosureD
             evidence: vec![evidence],
         })
     };
-    if let Some((waiting, evidence)) = suspension(agent).map(suspension_evidence) {
+    if let Some(pause) = suspension(agent) {
+        let (waiting, evidence) = suspension_evidence(waits_for_budget(agent), pause);
         let sleeping = RuntimePosture::Sleeping;
         return decide(ClosureOutcome::Waiting, Some(waiting), sleeping, evidence);
     }
@@ -31,7 +32,7 @@ pub(super) fn closure(agent: &AgentRecord, next: &NextAction) -> Option<ClosureD
         let evidence = failure_evidence(failure);
         return decide(ClosureOutcome::Failed, None, runtime_posture, evidence);
     }
-    if agent.work.items.runnable > 0 {
+    if agent.work.can_go_on() {
         let signal = work_signal(agent);
         let evidence = match &signal {
             Some(signal) => format!("work item {} can go on", signal.work_item_id),
@@ -90,9 +91,31 @@ const fn runtime_posture(next: &NextAction) -> RuntimePosture {
     }
 }
 
+/// Returns true if a budget has no room for the next call of the open turn.
+fn waits_for_budget(agent: &AgentRecord) -> bool {
+    let turn = agent.open_turn.as_ref();
+    turn.is_some_and(|turn| {
+        matches!(
+            turn.phase,
+            Phase::Suspended {
+                reason: SuspensionReason::BudgetReached,
+                ..
+            }
+        )
+    })
+}
+
 /// Returns the waiting reason of a suspended turn and its evidence.
-fn suspension_evidence(pause: Option<SuspensionPause>) -> (WaitingReason, String) {
+fn suspension_evidence(
+    waits_for_budget: bool,
+    pause: Option<SuspensionPause>,
+) -> (WaitingReason, String) {
     match pause {
+        // The day's end or the end of another call gives it room; nothing outside has to change.
+        Some(pause) if waits_for_budget => (
+            WaitingReason::AwaitingTimer,
+            format!("a budget is reached; suspended until {}", pause.until),
+        ),
         Some(pause) => (
             WaitingReason::AwaitingExternalChange,
             format!("suspended until {}", pause.until),

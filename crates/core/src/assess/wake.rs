@@ -36,10 +36,11 @@ pub(super) fn expected_wake(agent: &AgentRecord, queue: &QueueView) -> Option<Ex
         };
         return paused_until(turn).map(|at| ExpectedWake { at, action });
     }
-    match next_without_wake(agent, queue) {
-        Some(NextAction::Pace { .. }) | None => {}
+    let is_paced = match next_without_wake(agent, queue) {
+        Some(NextAction::Pace { .. }) => true,
+        None => false,
         Some(_) => return None,
-    }
+    };
     let listed = queue.soonest.loaded().into_iter().flatten();
     let listed = listed.map(|due| ExpectedWake {
         at: due.at,
@@ -50,14 +51,16 @@ pub(super) fn expected_wake(agent: &AgentRecord, queue: &QueueView) -> Option<Ex
     let wakes = |wake: &ExpectedWake| match wake.action {
         DueAction::PaceOver => queue.pending > 0,
         DueAction::DeliveryRetry { .. } => false,
+        // Its tick may have to wait for the same pause, or be passed over because the last one waits.
+        DueAction::TimerFire { .. } => !is_paced,
+        // A question of the agent holds back the tick that would follow.
+        DueAction::WorkTick => !agent.work.asks_operator(),
         DueAction::RestOver { .. }
         | DueAction::ProviderPauseOver { .. }
         | DueAction::RemovalRetry
-        | DueAction::WorkTick
         | DueAction::HintTick
         | DueAction::Recheck { .. }
         | DueAction::WaitOver { .. }
-        | DueAction::TimerFire { .. }
         | DueAction::CatchUp => true,
     };
     own_wakes(agent)

@@ -10,7 +10,7 @@ use holon_domain::work_item::WorkItemSchedulingState;
 /// Derives the posture of a resting agent from its work, most urgent kind first. Runnable work of a resting agent is
 /// paused, or belongs to an agent that gets no ticks.
 pub(super) fn resting_posture(agent: &AgentRecord) -> Posture {
-    if agent.work.items.runnable > 0 {
+    if agent.work.can_go_on() {
         return Posture::HasRunnableWork;
     }
     match waiting_reason(agent) {
@@ -59,7 +59,12 @@ pub(super) fn work_reason(agent: &AgentRecord) -> String {
     if let Some(wait) = &work.agent_wait {
         parts.push(format!("waits for: {}", wait.waiting_for));
     }
-    if let Some(pause) = work.tick_pause.filter(|pause| pause.due.is_some()) {
+    if work.asks_operator() && items.runnable > 0 {
+        let held = text::pluralize(u64::from(items.runnable), "work item");
+        parts.push(format!("{held}: held back until its question is answered"));
+    }
+    let pause = work.tick_pause.filter(|pause| pause.due.is_some());
+    if let Some(pause) = pause.filter(|_| !work.asks_operator()) {
         parts.push(format!(
             "its work made no progress and is tried again at {}",
             pause.at

@@ -7,7 +7,7 @@ use crate::input::{HostConditions, NewAgent, Reply};
 use crate::lifecycle::{GivenNumbers, begin_life, new_view};
 use crate::rejection::Rejection;
 use crate::step::{Step, StepError};
-use crate::{delegation, wait, work};
+use crate::{delegation, work};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::delegation::{ParentMessage, SpawnOrder};
 use holon_domain::message::{
@@ -69,7 +69,6 @@ pub(crate) fn accept_followup(
         return Err(Rejection::NoSuchTask);
     }
     admission::judge_lifecycle(&draft.agent)?;
-    wait::end_by_supervisor(draft);
     work::wake(draft);
     admit(draft, message)
 }
@@ -106,11 +105,8 @@ fn admit(draft: &mut Draft<'_>, message: &ParentMessage) -> Result<Reply, Reject
         max_rounds: None,
         at_most: None,
     };
-    let provenance = Provenance {
-        authority: authority.weaker(AuthorityClass::RuntimeInstruction),
-        cause: Cause::Outside,
-        resumes: None,
-    };
+    let authority = authority.weaker(AuthorityClass::RuntimeInstruction);
+    let provenance = Provenance::new(authority, Cause::Outside);
     let entry = admission::admit_as(draft, ingress, provenance)?;
     Ok(Reply::Admitted {
         message_id: entry.envelope.id,

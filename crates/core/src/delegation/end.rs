@@ -12,6 +12,7 @@ use holon_domain::brief::ActionRequired;
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::decision::Fact;
 use holon_domain::event::{Event, SupervisedChildTaskMonitorReattached};
+use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::send::{AgentSend, ChildEnd};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{OpenTurn, TerminalKind};
@@ -64,6 +65,8 @@ fn own_end(draft: &Draft<'_>) -> Option<ChildEnd> {
             Some(ChildEnd {
                 completed: agent.work.items.stalled == 0,
                 summary: report(draft),
+                work_item_id: agent.work.last_focused().cloned(),
+                changed_files: changed_files(draft),
             })
         }
         ClosureOutcome::Completed
@@ -73,6 +76,14 @@ fn own_end(draft: &Draft<'_>) -> Option<ChildEnd> {
     }
 }
 
+/// Returns the files that patches of the child changed, as its working memory names them.
+fn changed_files(draft: &Draft<'_>) -> Vec<String> {
+    let memory = draft.memory().current_working_memory;
+    let files = memory.working_set_files.iter().take(limits::KEPT_FILES);
+    let files = files.map(|file| text::preview(file, limits::EVENT_PREVIEW_BYTES));
+    files.collect()
+}
+
 /// Returns true if something of the child's own is under way that brings it back to work: a command, a timer or a hint.
 fn may_be_woken(draft: &Draft<'_>) -> bool {
     let work = &draft.agent.work;
@@ -80,15 +91,36 @@ fn may_be_woken(draft: &Draft<'_>) -> bool {
 }
 
 fn failed_end(draft: &Draft<'_>) -> Option<ChildEnd> {
-    let failure = draft.agent.last_failure.as_ref();
-    let summary = match failure {
-        Some(failure) => failure.failure_artifact.summary.clone(),
-        None => return None,
-    };
+    let agent = &draft.agent;
+    let artifact = &agent.last_failure.as_ref()?.failure_artifact;
+    let model = artifact.model_ref.clone();
+    let model = model.or_else(|| agent.model_override.as_ref().map(ToString::to_string));
+    let summary = failure_words(artifact, model.as_deref());
     Some(ChildEnd {
         completed: false,
         summary: text::preview(&summary, limits::CHILD_REPORT_BYTES),
+        work_item_id: agent.work.last_focused().cloned(),
+        changed_files: changed_files(draft),
     })
+}
+
+/// Words for the failure of a private child: what failed, with which model, and what its parent can do.
+pub(crate) fn failure_words(artifact: &FailureArtifact, model: Option<&str>) -> String {
+    let told = artifact.summary.trim_end_matches(['.', ' ']);
+    let model = model.filter(|model| !told.contains(*model));
+    let model = model.map_or(String::new(), |model| format!(" (model {model})"));
+    let next = match artifact.category {
+        FailureCategory::Transport => {
+            "spawn another child once the provider answers again, or do the work yourself"
+        }
+        FailureCategory::Protocol => {
+            "spawn another child with a smaller task or other words, or ask your operator for another model"
+        }
+        FailureCategory::Runtime | FailureCategory::Task | FailureCategory::Unknown => {
+            "look at what it has left behind, then spawn another child for the rest or do it yourself"
+        }
+    };
+    format!("{told}{model}. Next step: {next}.")
 }
 
 /// Returns the last words of the child, which are its report.
@@ -190,6 +222,8 @@ pub(crate) fn hear_missed_ends(draft: &mut Draft<'_>) {
             summary: facts
                 .last_result_brief
                 .unwrap_or_else(|| "it has ended, and its report was lost".to_owned()),
+            work_item_id: facts.agent.work.last_focused().cloned(),
+            changed_files: Vec::new(),
         };
         // The task is open, so nothing is refused.
         drop(task::handle_child_end(draft, &task.id, &end));

@@ -1,9 +1,11 @@
 //! Shows a child to its parent: what it does, what it waits for, and what it said last.
 
 use crate::assess::{AssessmentInput, assess};
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, AgentStatus};
 use holon_domain::closure::ClosureOutcome;
-use holon_domain::delegation::{ActiveChild, ChildFacts, ChildObservability, ChildPhase};
+use holon_domain::delegation::{
+    ActiveChild, ChildFacts, ChildObservability, ChildPhase, PUT_ASIDE,
+};
 use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskRecord, TaskStatus, TaskStatusSnapshot};
 use holon_domain::turn::Phase;
@@ -18,9 +20,11 @@ pub fn observe(facts: &ChildFacts) -> ChildObservability {
     let outcome = closure.as_ref().map(|closure| closure.outcome);
     let waiting_reason = closure.as_ref().and_then(|closure| closure.waiting_reason);
     let ended = agent.archived_at.is_some();
+    let aside = facts.aside.as_deref().filter(|_| !ended);
     let goes_on = facts.pending > 0 || agent.open_turn.is_some();
     let phase = match (ended, outcome) {
         (true, _) => ChildPhase::Terminal,
+        (false, _) if aside.is_some() => ChildPhase::Blocked,
         (false, Some(ClosureOutcome::Waiting)) => ChildPhase::Waiting,
         (false, Some(ClosureOutcome::Completed)) if facts.task.is_some() && !goes_on => {
             ChildPhase::Blocked
@@ -29,18 +33,28 @@ pub fn observe(facts: &ChildFacts) -> ChildObservability {
     };
     let current = agent.work.current.as_ref();
     let waits_for = agent.work.agent_wait.as_ref();
+    let at_work = agent.open_turn.as_ref();
+    let said = at_work.and_then(|turn| turn.last_words.as_deref());
+    let said = said.map(|words| text::preview(words.trim(), limits::EVENT_PREVIEW_BYTES));
+    // What a turn of a child came to is progress of the delegation until the child has ended.
+    let so_far = facts.last_result_brief.as_ref().filter(|_| !ended);
     let work_summary = facts.objective.clone();
     let work_summary = work_summary.or_else(|| waits_for.map(|wait| wait.waiting_for.clone()));
     ChildObservability {
         phase,
-        blocked_reason: suspension(agent).or_else(|| {
-            let task = facts.task.filter(|_| phase == ChildPhase::Blocked);
-            task.map(blocked_reason)
-        }),
+        blocked_reason: aside
+            .map(put_aside)
+            .or_else(|| suspension(agent))
+            .or_else(|| {
+                let task = facts.task.filter(|_| phase == ChildPhase::Blocked);
+                task.map(blocked_reason)
+            }),
         waiting_reason: waiting_reason.filter(|_| phase == ChildPhase::Waiting),
         active_work_item_id: current.map(|current| current.id.clone()),
         work_summary: work_summary.map(|words| text::preview(&words, limits::EVENT_PREVIEW_BYTES)),
-        last_progress_brief: facts.last_progress_brief.clone(),
+        last_progress_brief: said
+            .or_else(|| facts.last_progress_brief.clone())
+            .or_else(|| so_far.cloned()),
         last_result_brief: facts.last_result_brief.clone(),
     }
 }
@@ -69,17 +83,41 @@ fn blocked_reason(status: TaskStatus) -> String {
     .to_owned()
 }
 
-/// Adds what is known about the child to the snapshot of its task.
-#[must_use]
-pub fn with_child(mut snapshot: TaskStatusSnapshot, facts: &ChildFacts) -> TaskStatusSnapshot {
-    let seen = observe(facts);
-    if let Some(supervision) = &mut snapshot.child_supervision {
-        supervision.child_work_item_id = seen.active_work_item_id.clone();
-        let worktree = supervision.worktree.as_ref();
-        supervision.cleanup_status = worktree.map(|_| facts.cleanup_status());
+/// Words the fault for which a child was put aside.
+fn put_aside(fault: &str) -> String {
+    let told = format!("{PUT_ASIDE}: {fault}");
+    text::preview(&told, limits::EVENT_PREVIEW_BYTES)
+}
+
+/// Describes a child of which not even its own row can be read.
+fn unreadable() -> ChildObservability {
+    ChildObservability {
+        phase: ChildPhase::Blocked,
+        blocked_reason: Some(put_aside("its stored rows cannot be read")),
+        waiting_reason: None,
+        active_work_item_id: None,
+        work_summary: None,
+        last_progress_brief: None,
+        last_result_brief: None,
     }
-    snapshot.child_observability = Some(seen);
-    snapshot
+}
+
+/// Returns the snapshot of a task with what is known about its child. `facts` is absent for a command, and for a child of
+/// which nothing can be read.
+#[must_use]
+pub fn with_child(mut task: TaskRecord, facts: Option<&ChildFacts>) -> TaskStatusSnapshot {
+    let child_observability = match facts {
+        Some(facts) => {
+            task.note_child(facts);
+            Some(observe(facts))
+        }
+        None if task.child().is_some() && !task.status.is_terminal() => Some(unreadable()),
+        None => None,
+    };
+    TaskStatusSnapshot {
+        child_observability,
+        ..task.status_snapshot()
+    }
 }
 
 /// Describes a live child for the summary of its parent.
@@ -88,7 +126,10 @@ pub fn active_child(task: &TaskRecord, facts: &ChildFacts) -> ActiveChild {
     let queue = QueueView::of_length(facts.pending, 0);
     ActiveChild {
         identity: facts.agent.identity_view(),
-        status: assess(AssessmentInput::new(&facts.agent, &queue)).status,
+        status: match &facts.aside {
+            Some(_) => AgentStatus::Stopped,
+            None => assess(AssessmentInput::new(&facts.agent, &queue)).status,
+        },
         supervision_task_id: task.id.clone(),
         summary: task.summary.clone(),
         observability: observe(facts),

@@ -17,7 +17,7 @@ use holon_domain::task::{InputTarget, TaskKind, TaskRecord};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::OpenTurn;
 use holon_domain::workspace::{SelectedWorkspace, WorkspaceEntry};
-use holon_domain::{AgentId, DelegationId, TaskId, limits, text};
+use holon_domain::{AgentId, DelegationId, TaskId, Timestamp, limits, text};
 use serde_json::{Value, json};
 
 /// Length of the window in which spawns are counted.
@@ -28,9 +28,12 @@ pub(crate) fn check_limits(draft: &Draft<'_>, spawn: &SpawnAgent) -> Result<(), 
     let tree = draft.tree();
     let depth = draft.host.spawn_depth;
     let recent = tree.spawned.iter();
-    let recent = recent.filter(|at| draft.now.millis_since(**at) < HOUR_MS);
+    // A clock that was set back leaves spawns ahead of it. They count for an hour at most.
+    let apart = |at: Timestamp| draft.now.millis_since(at).max(at.millis_since(draft.now));
+    let recent = recent.filter(|at| apart(**at) < HOUR_MS);
     let supervised = spawn.preset == SpawnPreset::PrivateChild;
-    let has_depth = tree.depth < depth || is_planted(Fault::DepthUnlimited);
+    // An agent that owns itself begins a depth of its own.
+    let has_depth = !supervised || tree.depth < depth || is_planted(Fault::DepthUnlimited);
     let has_places = tree.live < limits::LIVE_CHILDREN || is_planted(Fault::LiveChildrenUnlimited);
     let (limit, used, max, hint) = if !has_depth {
         (
@@ -65,7 +68,7 @@ pub(crate) fn check_limits(draft: &Draft<'_>, spawn: &SpawnAgent) -> Result<(), 
         return Ok(());
     };
     let what = match limit {
-        "depth" => "agents above a new one",
+        "depth" => "supervising agents above a new one",
         "live_children" => "children of this tree that have not ended",
         "spawns_per_hour" => "agents made by this tree within an hour",
         _ => "tasks of this agent",
@@ -95,7 +98,10 @@ pub(crate) fn send_spawn(
         root: root_of(draft),
         parent: draft.agent.identity.agent_id.clone(),
         child: child.clone(),
-        depth: tree.depth + 1,
+        depth: match order.supervision {
+            Some(_) => tree.depth + 1,
+            None => 0,
+        },
         supervised: order.supervision.is_some(),
         spawned_at: draft.now,
     };
@@ -105,6 +111,9 @@ pub(crate) fn send_spawn(
             child_agent_id: child.clone(),
             delegation_id: supervision.delegation_id.clone(),
             worktree: order.worktree_session.clone(),
+            child_work_item_id: None,
+            changed_files: Vec::new(),
+            worktree_state: None,
         };
         let prompt = spawn.initial_message.as_deref().unwrap_or_default();
         task::begin_child(draft, turn, supervision.task_id.clone(), prompt, told);
@@ -114,6 +123,7 @@ pub(crate) fn send_spawn(
                 child_agent_id: child.clone(),
                 supervision_task_id: supervision.task_id.clone(),
                 parent_work_item_id: turn.work_item_id.clone(),
+                message_seq: Some(turn.message_seq),
             },
         ));
     }
@@ -246,6 +256,7 @@ pub(crate) fn handle_spawn_verdict(
                 profile_preset: profile_of(spawn.preset),
                 workspace_mode: spawn.workspace_mode,
                 task_id: supervised.then(|| TaskId::of_call(&call.id)),
+                message_seq: Some(turn.message_seq),
             }));
             spawned(call, &child, task.as_ref())
         }
@@ -349,6 +360,7 @@ pub(crate) fn handle_followup_verdict(
                 bytes_written: bytes,
                 input_target: InputTarget::ChildFollowup,
                 child_agent_id: task.child().map(|child| child.child_agent_id.clone()),
+                message_seq: Some(turn.message_seq),
             }));
             input_result(call, &task, Some(bytes), "the child has it in its queue")
         }

@@ -38,11 +38,20 @@ pub(crate) fn handle_worktree_end(draft: &mut Draft<'_>, stamp: Stamp, end: &Wor
     }
     let end = match end {
         WorktreeEnd::Removed => WorktreeEnd::Removed,
-        WorktreeEnd::Kept { reasons } => {
-            let shown = reasons.iter().take(limits::KEPT_REASONS);
-            let reasons = shown.map(|reason| text::preview(reason, limits::EVENT_PREVIEW_BYTES));
+        WorktreeEnd::Kept {
+            reasons,
+            changed_files,
+            changed_files_total,
+        } => {
+            let bounded = |texts: &[String], most: usize| {
+                let shown = texts.iter().take(most);
+                let shown = shown.map(|text| text::preview(text, limits::EVENT_PREVIEW_BYTES));
+                shown.collect()
+            };
             WorktreeEnd::Kept {
-                reasons: reasons.collect(),
+                reasons: bounded(reasons, limits::KEPT_REASONS),
+                changed_files: bounded(changed_files, limits::KEPT_FILES),
+                changed_files_total: *changed_files_total,
             }
         }
     };
@@ -53,13 +62,16 @@ pub(crate) fn handle_worktree_end(draft: &mut Draft<'_>, stamp: Stamp, end: &Wor
                 worktree_path,
                 worktree_branch,
             }),
-            WorktreeEnd::Kept { reasons } => {
-                Event::WorktreeRetainedForReview(WorktreeRetainedForReview {
-                    worktree_path,
-                    worktree_branch,
-                    reasons: reasons.clone(),
-                })
-            }
+            WorktreeEnd::Kept {
+                reasons,
+                changed_files,
+                ..
+            } => Event::WorktreeRetainedForReview(WorktreeRetainedForReview {
+                worktree_path,
+                worktree_branch,
+                reasons: reasons.clone(),
+                changed_files: changed_files.clone(),
+            }),
         });
     }
     draft.agent.worktree_end = Some(end);

@@ -4,10 +4,11 @@
 //! made again with the part.
 
 use super::Draft;
+use crate::budget::BudgetRefusal;
 use crate::input::CurrentRound;
 use crate::usage::charged_item;
 use holon_domain::attempt::AttemptRecord;
-use holon_domain::budget::BudgetStanding;
+use holon_domain::budget::{BudgetReading, BudgetStanding};
 use holon_domain::decision::Fact;
 use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::effect::{Effect, EffectId};
@@ -164,20 +165,33 @@ impl Draft<'_> {
         }
     }
 
-    /// Returns the budgets that cover the calls of a turn, with their meters.
-    pub(crate) fn budgets_of(&self, turn: &OpenTurn) -> Vec<BudgetStanding> {
+    /// Returns the budgets that cover the calls of a turn, with their meters. Fails with the refusal of one that cannot
+    /// be read: it might have no room.
+    pub(crate) fn budgets_of(&self, turn: &OpenTurn) -> Result<Vec<BudgetStanding>, BudgetRefusal> {
         let identity = &self.agent.identity;
         let root = budget_root(identity);
         let item = charged_item(&self.agent, turn);
+        for budget in self.host.unreadable_budgets.iter() {
+            if let Some(key) = budget.covering(&identity.agent_id, root, item) {
+                return Err(BudgetRefusal::unreadable(key, budget));
+            }
+        }
         let mut found = Vec::new();
         for budget in self.host.budgets_of(&identity.agent_id, root, item) {
             match self.meters.get(&budget.key) {
-                Some(Some(meter)) => found.push(BudgetStanding {
+                Some(BudgetReading::Metered(meter)) => found.push(BudgetStanding {
                     budget,
                     meter: *meter,
                 }),
-                // The budget was cleared a moment ago.
-                Some(None) => {}
+                // Its row is damaged, or it was cleared a moment ago: then the turn goes on as soon as the host knows.
+                Some(BudgetReading::Absent) if self.host.budgets.contains(&budget) => {
+                    let row = format!("budgets {}: there is no such row any more", budget.key);
+                    return Err(BudgetRefusal::unreadable_row(&budget.key, row));
+                }
+                Some(BudgetReading::Absent) => {}
+                Some(BudgetReading::Unreadable(row)) => {
+                    return Err(BudgetRefusal::unreadable_row(&budget.key, row.clone()));
+                }
                 None => {
                     let mut missing = self.missing.borrow_mut();
                     missing.day = day_in(self.now, &self.host.zone);
@@ -185,7 +199,7 @@ impl Draft<'_> {
                 }
             }
         }
-        found
+        Ok(found)
     }
 
     /// Adds a charge of this decision to the loaded meters, which were read before it.
@@ -195,7 +209,9 @@ impl Draft<'_> {
             let covers = key
                 .scope
                 .covers(&charge.agent_id, &charge.root_agent_id, item);
-            if let Some(meter) = meter.as_mut().filter(|_| covers) {
+            if let BudgetReading::Metered(meter) = meter
+                && covers
+            {
                 let sums = charge.sums();
                 meter.spent_tokens = meter.spent_tokens.saturating_add(sums.total_tokens());
                 meter.spent_micro_usd = meter.spent_micro_usd.saturating_add(sums.known_cost);

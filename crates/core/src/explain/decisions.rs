@@ -281,6 +281,9 @@ mod tests {
             message_id: Some(MessageId::from_stored(id)),
             evidence: Vec::new(),
             message_seq: None,
+            boundary: None,
+            previous_status: None,
+            next_status: None,
         })
     }
 

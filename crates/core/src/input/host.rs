@@ -1,7 +1,9 @@
 //! Facts about the host that no agent row holds.
 
 use holon_domain::agent::AgentKind;
-use holon_domain::budget::{Budget, BudgetDefaults, BudgetKey, BudgetPeriod, BudgetScope};
+use holon_domain::budget::{
+    Budget, BudgetDefaults, BudgetKey, BudgetPeriod, BudgetScope, UnreadableBudget,
+};
 use holon_domain::delivery::DeliveryTarget;
 use holon_domain::model::ModelChain;
 use holon_domain::summary::ExecutionProfile;
@@ -30,6 +32,8 @@ pub struct HostConditions {
     pub callback_base: String,
     /// Budgets of the host.
     pub budgets: Arc<[Budget]>,
+    /// Stored budgets that cannot be read. What they cover makes no call.
+    pub unreadable_budgets: Arc<[UnreadableBudget]>,
     pub budget_defaults: BudgetDefaults,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
@@ -101,6 +105,7 @@ impl HostConditions {
             delivery_targets: Arc::new([]),
             callback_base: "http://127.0.0.1:7878".to_owned(),
             budgets: Arc::new([]),
+            unreadable_budgets: Arc::new([]),
             budget_defaults: BudgetDefaults::default(),
             zone: "UTC".to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,

@@ -80,7 +80,10 @@ pub struct RoundAnswer {
     pub intents: Arc<Intents>,
     /// Reason for which the model ended the answer: finished, calls to run, or cut off by the output limit.
     pub stop_reason: StopReason,
+    /// Usage as the provider reported it, or an estimate if its report is implausible.
     pub usage: TokenUsage,
+    /// Usage that the provider reported and that the request cannot explain.
+    pub implausible_usage: Option<TokenUsage>,
     /// What the provider's servers left out of the request; `None` if it did not allow that.
     pub context_management: Option<ContextReduction>,
     /// Queued messages that the request contained. The commit of the answer consumes them.
@@ -155,6 +158,8 @@ pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) 
 #[derive(Debug, Clone)]
 pub struct FailedAttempt {
     pub failure: ModelFailure,
+    /// Usage that the provider reported and that the request cannot explain; the failure then has none.
+    pub implausible_usage: Option<TokenUsage>,
     pub timing: RoundTiming,
     pub server: AskedServer,
     /// Messages that the request contained. They are still queued.

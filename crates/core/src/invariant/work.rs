@@ -6,13 +6,17 @@ use holon_domain::agent::{AgentRecord, ItemCounts, Lifecycle};
 use holon_domain::queue::QueueView;
 use holon_domain::timer::{DueId, TimerRecord};
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::{WorkItemRecord, WorkItemSchedulingState, WorkItemState};
+use holon_domain::work_item::{
+    DeliverySummaryRow, WorkItemRecord, WorkItemSchedulingState, WorkItemState,
+};
 
 /// Stored rows about an agent's work.
 #[derive(Debug, Clone, Default)]
 pub struct StoredWork {
     /// Work items, open or completed.
     pub items: Vec<WorkItemRecord>,
+    /// Delivery summaries of completed items.
+    pub summaries: Vec<DeliverySummaryRow>,
     pub waits: Vec<WaitRecord>,
     pub timers: Vec<TimerRecord>,
     /// Number of pending wake hints.
@@ -59,6 +63,7 @@ impl StoredWork {
 pub(super) fn check(agent: &AgentRecord, queue: &QueueView, stored: &StoredWork) -> Vec<Violation> {
     let mut found = check_counts(agent, stored);
     found.extend(check_pointers(agent, stored));
+    found.extend(check_summaries(stored));
     found.extend(check_waits(stored));
     found.extend(check_rest(agent, queue, stored));
     found
@@ -147,6 +152,33 @@ fn check_pointers(agent: &AgentRecord, stored: &StoredWork) -> Vec<Violation> {
         }
     }
     found
+}
+
+/// Checks that completed items and delivery summaries refer to each other, at most one summary per item.
+fn check_summaries(stored: &StoredWork) -> Vec<Violation> {
+    let reported = stored.items.iter().filter_map(|item| {
+        let has_report = item.state == WorkItemState::Completed && item.result_summary.is_some();
+        let id = item.delivery_summary_id.as_ref()?;
+        has_report.then_some((&item.id, &item.agent_id, id))
+    });
+    let stored_ones = stored.summaries.iter();
+    let stored_ones =
+        stored_ones.map(|summary| (&summary.work_item_id, &summary.agent_id, &summary.id));
+    let (mut reported, mut kept): (Vec<_>, Vec<_>) = (reported.collect(), stored_ones.collect());
+    reported.sort_unstable();
+    kept.sort_unstable();
+    let pointers = stored
+        .items
+        .iter()
+        .filter(|item| item.delivery_summary_id.is_some());
+    if reported == kept && pointers.count() == kept.len() {
+        return Vec::new();
+    }
+    let rule = "a completed item with a report and its one delivery summary name each other";
+    vec![violation(
+        rule,
+        format!("items {reported:?}, summaries {kept:?}"),
+    )]
 }
 
 /// Checks that items and waits refer to each other, at most one wait per item.

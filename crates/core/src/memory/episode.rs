@@ -12,12 +12,14 @@
 //! archive every look.
 
 use super::snapshot;
+use crate::draft::Draft;
 use holon_domain::limits::{
     EPISODE_DECISIONS, EPISODE_SUMMARY_BYTES, EPISODE_TURNS, EPISODE_TURNS_MIN, MEMORY_CHECKS,
     MEMORY_COMMANDS, MEMORY_FILES,
 };
 use holon_domain::memory::{
-    EpisodeBoundary, EpisodeBuilder, EpisodeContent, EpisodeRecord, EpisodeSeq, TurnMemoryDelta,
+    EpisodeBoundary, EpisodeBuilder, EpisodeContent, EpisodeRecord, EpisodeSeq, LEFT_TO_DO,
+    TurnMemoryDelta, WAITING_ON,
 };
 use holon_domain::queue::MessageSeq;
 use holon_domain::work_item::WorkItemRecord;
@@ -33,6 +35,8 @@ pub(crate) struct TurnFacts<'a> {
     pub(crate) message_seq: MessageSeq,
     /// Messages that turns have taken so far.
     pub(crate) messages_taken: u64,
+    /// Begin of the turn.
+    pub(crate) started_at: Timestamp,
     pub(crate) completed_item: bool,
     pub(crate) rejoins_task: bool,
     pub(crate) rests: bool,
@@ -73,6 +77,7 @@ pub(crate) fn begin(id: EpisodeId, facts: &TurnFacts<'_>) -> EpisodeBuilder {
     let empty = EpisodeBuilder {
         id,
         turns: 0,
+        started_at: Some(facts.started_at),
         content: EpisodeContent {
             workspace_id: facts.workspace_id.clone(),
             start_turn_index: turn_index,
@@ -96,7 +101,12 @@ pub(crate) fn begin(id: EpisodeId, facts: &TurnFacts<'_>) -> EpisodeBuilder {
 
 /// Takes a turn into an episode.
 pub(crate) fn merge(open: EpisodeBuilder, facts: &TurnFacts<'_>) -> EpisodeBuilder {
-    let EpisodeBuilder { id, turns, content } = open;
+    let EpisodeBuilder {
+        id,
+        turns,
+        started_at,
+        content,
+    } = open;
     let delta = facts.delta;
     let mut content = EpisodeContent {
         workspace_id: facts.workspace_id.clone(),
@@ -128,6 +138,7 @@ pub(crate) fn merge(open: EpisodeBuilder, facts: &TurnFacts<'_>) -> EpisodeBuild
     EpisodeBuilder {
         id,
         turns: turns + 1,
+        started_at,
         content,
     }
 }
@@ -155,6 +166,16 @@ pub(crate) fn boundary(merged: &EpisodeBuilder, facts: &TurnFacts<'_>) -> Option
     } else {
         None
     }
+}
+
+/// Brings what an episode says about its item up to date: the item may have been completed since its last turn here.
+pub(crate) fn as_it_stands(draft: &Draft<'_>, mut builder: EpisodeBuilder) -> EpisodeBuilder {
+    let id = builder.content.current_work_item_id.as_ref();
+    if let Some(item) = id.and_then(|id| draft.work_item(id)) {
+        builder.content.work_summary = Some(snapshot::work_summary(&item));
+        builder.content.carry_forward = snapshot::followups(&item);
+    }
+    builder
 }
 
 /// Makes the record of a finished episode.
@@ -193,7 +214,7 @@ fn summary(content: &EpisodeContent) -> String {
     // The last words say more about the outcome than the first.
     let last = content.decisions.len().saturating_sub(3);
     list("outcome", content.decisions.get(last..).unwrap_or_default());
-    list("left to do", &content.carry_forward);
-    list("waiting on", &content.waiting_on);
+    list(LEFT_TO_DO, &content.carry_forward);
+    list(WAITING_ON, &content.waiting_on);
     text::preview(&lines.join("\n"), EPISODE_SUMMARY_BYTES)
 }

@@ -107,6 +107,12 @@ pub(super) const TRIGGER_MODE_NOT_ALLOWED: RefusalText = RefusalText::with_hint(
     "content from outside becomes messages of an agent only after an operator made a trigger for it",
     "an operator allows it with: holon trigger create --agent {agent_id} --mode enqueue_message",
 );
+pub(super) const TRIGGER_REVOKED_BY_OPERATOR: RefusalText = RefusalText::with_hint(
+    "external_trigger_revoked",
+    "an operator's revocation holds until an operator makes another trigger of that mode; one by an earlier build counts \
+     as an operator's if it is not known any more who made it",
+    "an operator allows it again with: holon trigger create --agent {agent_id} --mode wake_hint",
+);
 pub(super) const UNKNOWN_TOKEN: RefusalText = RefusalText::with_hint(
     "callback_not_found",
     "the token of the URL is unknown, revoked or rotated; all of them get this one answer",

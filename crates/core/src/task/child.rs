@@ -12,7 +12,6 @@ use holon_domain::task::{
     TaskKind, TaskRecord, TaskRecoverySpec, TaskStatus, WaitPolicy, WorkspaceMode,
 };
 use holon_domain::turn::OpenTurn;
-use holon_domain::work_item::WorkItemState;
 use holon_domain::{TaskId, limits, text};
 
 /// Begins the task of a child. Its label is the beginning of the first message.
@@ -37,6 +36,7 @@ pub(crate) fn begin_child(
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: Some(turn.message_id.clone()),
+        parent_message_seq: Some(turn.message_seq),
         work_item_id: turn.work_item_id.clone(),
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,
@@ -119,18 +119,13 @@ pub(crate) fn handle_child_end(
         draft.close_effect(effect);
     }
     let (status, end) = result::of_child(&task, child, draft.now);
+    let task = with_traces_of(task, child);
     let (mut task, ended) = close(draft, task, status, end);
-    // The result belongs to the item for which the child was made, wherever the focus is now.
-    let item = task.work_item_id.take();
-    task.work_item_id = item.filter(|id| {
-        let item = draft.work_item(id);
-        item.is_some_and(|item| item.state == WorkItemState::Open)
-    });
+    result::keep_open_item(draft, &mut task);
     // A parent that may not run receives the result in its next turn.
     match draft.agent.lifecycle {
         Lifecycle::Booting | Lifecycle::Runnable => {
-            let resumes = wait::resumes(&ended);
-            result::queue(draft, &task, &result::LastOutput::None, resumes);
+            result::queue(draft, &task, &result::LastOutput::None, &ended);
         }
         Lifecycle::Stopped => {
             result::hold(draft, &task, &result::LastOutput::None);
@@ -140,4 +135,16 @@ pub(crate) fn handle_child_end(
     }
     home::remove_when_free(draft);
     Ok(Reply::Done)
+}
+
+/// Notes the work item of a child that has ended, and the files it changed, in the row of its task.
+fn with_traces_of(mut task: TaskRecord, end: &ChildEnd) -> TaskRecord {
+    if let Some(TaskRecoverySpec::ChildAgentTask {
+        child: Some(child), ..
+    }) = &mut task.recovery
+    {
+        child.child_work_item_id.clone_from(&end.work_item_id);
+        child.changed_files.clone_from(&end.changed_files);
+    }
+    task
 }

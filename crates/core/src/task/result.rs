@@ -4,16 +4,19 @@ use crate::admission::{self, Provenance};
 use crate::draft::Draft;
 use crate::ingress::Ingress;
 use crate::rest::self_caused_priority;
+use crate::wait;
 use holon_domain::authority::AuthorityClass;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::event::{Event, TaskResultReceived};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::message::{
-    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority, ResumeReason,
+    AdmissionContext, Body, Cause, DeliverySurface, MessageKind, Origin, Priority,
 };
 use holon_domain::queue::QueueEntry;
 use holon_domain::send::ChildEnd;
 use holon_domain::task::{TaskEnd, TaskRecord, TaskRecoverySpec, TaskReport, TaskStatus};
+use holon_domain::wait::WaitRecord;
+use holon_domain::work_item::WorkItemState;
 use holon_domain::{Timestamp, limits, text};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -247,29 +250,35 @@ impl<'a> LastOutput<'a> {
     }
 }
 
+/// Removes a completed item from a task whose result is about to be told. The result belongs to the open item for which
+/// the task was started, wherever the focus is now.
+pub(super) fn keep_open_item(draft: &Draft<'_>, task: &mut TaskRecord) {
+    let item = task.work_item_id.take();
+    task.work_item_id = item.filter(|id| {
+        let item = draft.work_item(id);
+        item.is_some_and(|item| item.state == WorkItemState::Open)
+    });
+}
+
 /// Queues the result message of an ended task.
 pub(super) fn queue(
     draft: &mut Draft<'_>,
     task: &TaskRecord,
     output: &LastOutput<'_>,
-    resumes: Option<ResumeReason>,
+    ended: &[WaitRecord],
 ) {
-    send_message(draft, task, output, admission::enqueue, resumes);
+    send_message(draft, task, output, admission::enqueue, ended);
 }
 
 /// Holds the result message of an ended task for the next turn, without beginning one.
 pub(super) fn hold(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
-    send_message(draft, task, output, admission::hold, None);
+    send_message(draft, task, output, admission::hold, &[]);
 }
 
 /// Queues the status message of a task that its agent stopped. It is recorded and opens no turn.
 pub(super) fn queue_status(draft: &mut Draft<'_>, task: &TaskRecord, output: &LastOutput<'_>) {
     let status = message(draft, task, output, MessageKind::TaskStatus);
-    let provenance = Provenance {
-        authority: authority(task),
-        cause: Cause::Runtime,
-        resumes: None,
-    };
+    let provenance = Provenance::new(authority(task), Cause::Runtime);
     admission::enqueue(draft, status, provenance);
 }
 
@@ -281,16 +290,19 @@ fn send_message(
     task: &TaskRecord,
     output: &LastOutput<'_>,
     admit: AdmitFn,
-    resumes: Option<ResumeReason>,
+    ended: &[WaitRecord],
 ) {
     let result = message(draft, task, output, MessageKind::TaskResult);
-    let provenance = Provenance::self_caused(authority(task)).with_resumes(resumes);
+    let provenance =
+        Provenance::self_caused(authority(task)).with_waits(wait::notes_of_ended(ended));
     let entry = admit(draft, result, provenance);
     draft.event(Event::TaskResultReceived(TaskResultReceived {
         task_id: task.id.clone(),
         status: task.status,
         message_id: entry.envelope.id,
         terminal_reentry: task.terminal_reentry,
+        work_item_id: task.work_item_id.clone(),
+        message_seq: Some(entry.seq),
     }));
 }
 
@@ -308,8 +320,8 @@ fn message(
         priority: self_caused_priority(&draft.agent, Priority::Next),
         body: Body::text(message_text(task, output)),
         metadata: task
-            .child()
-            .and(task.work_item_id.as_ref())
+            .work_item_id
+            .as_ref()
             .map(|item| json!({ "work_item_id": item })),
         delivery_surface: DeliverySurface::TaskRejoin,
         admission_context: AdmissionContext::RuntimeOwned,
@@ -349,6 +361,24 @@ fn headline(task: &TaskRecord) -> String {
             }
             Some(end) => drop(write!(told, "\n{}", end.result_summary)),
             None => {}
+        }
+        if !child.changed_files.is_empty() {
+            let files = child.changed_files.join(", ");
+            write!(
+                told,
+                "\nFiles its patches changed, the newest first: {files}"
+            )
+            .ok();
+        }
+        if let Some(worktree) = &child.worktree {
+            write!(
+                told,
+                "\nIt worked in the worktree {} on branch {}. A clean-up looks at the worktree now and keeps it if it holds \
+                 work. TaskStatus and TaskOutput then list every changed file and the reasons; until then they show \
+                 cleanup_status=pending.",
+                worktree.worktree_path, worktree.worktree_branch
+            )
+            .ok();
         }
         return told;
     }

@@ -48,6 +48,7 @@ pub(super) fn queue(draft: &mut Draft<'_>, new: &NewCommandTask) -> Result<Reply
         created_at: draft.now,
         updated_at: draft.now,
         parent_message_id: None,
+        parent_message_seq: None,
         work_item_id: None,
         summary: Some(summary.clone()),
         wait_policy: WaitPolicy::Background,

@@ -134,7 +134,8 @@ pub(crate) fn next(schedule: &TimerSchedule, now: Timestamp) -> Option<Timestamp
     }
 }
 
-/// The slots between a planned slot and now, and the first one after now.
+/// The slots between a planned slot and now, and the first one after now. A clock that was set back since may leave the
+/// planned slot in the future; the next one counts from now all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassedSlots {
     /// Number of passed slots without the planned one. For a cron expression, counted up to a bound.
@@ -175,11 +176,12 @@ fn passed_on_grid(interval_ms: u64, planned: Timestamp, now: Timestamp) -> Passe
     let count = now.millis_since(planned) / interval;
     let kept = count.min(u64::from(limits::MISSED_SLOTS));
     let left_out = u64::from(count > 0 && is_planted(Fault::SlotLost));
+    let from = planned.min(now);
     let newest = (count - kept + 1..=count).map(|n| planned.plus_millis(n * interval));
     PassedSlots {
         count,
         newest: newest.collect(),
-        next: Some(planned.plus_millis((count + 1 + left_out) * interval)),
+        next: Some(from.plus_millis((count + 1 + left_out) * interval)),
     }
 }
 
@@ -202,7 +204,7 @@ fn passed_of_cron(
     PassedSlots {
         count,
         newest,
-        next: slot_after(crontab, now.max(planned)),
+        next: slot_after(crontab, now),
     }
 }
 
@@ -256,9 +258,9 @@ pub(crate) fn refusal(unusable: ScheduleError) -> ToolError {
         ScheduleError::ShortInterval => {
             let least = limits::TIMER_INTERVAL_MIN_MS;
             invalid(format!(
-                "interval_ms must be at least {least}, because each slot begins a turn"
+                "the interval must be at least {least} ms, because each slot begins a turn"
             ))
-            .hint("name a longer interval, or leave it out for a timer that fires once")
+            .hint("name a longer interval, or make a timer that fires once")
         }
         ScheduleError::BadExpression { expression } => {
             let shown = text::preview(&expression, limits::EVENT_PREVIEW_BYTES);
@@ -310,6 +312,22 @@ mod tests {
                 (count, Some(at(next))),
                 "{late_ms}"
             );
+        }
+    }
+
+    #[test]
+    fn the_next_slot_counts_from_now_when_the_planned_one_is_ahead() {
+        let now = at("2026-03-01T00:00:30Z");
+        let every = TimerSchedule::Every {
+            first_at: now,
+            interval_ms: 60_000,
+        };
+        for (schedule, next) in [
+            (every, "2026-03-01T00:01:30Z"),
+            (cron("*/5 * * * *", "UTC"), "2026-03-01T00:05:00Z"),
+        ] {
+            let passed = passed(&schedule, at("2026-03-02T00:00:00Z"), now, true);
+            assert_eq!((passed.count, passed.next), (0, Some(at(next))));
         }
     }
 

@@ -9,13 +9,14 @@ use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::event::{CallbackDelivered, Event, WakeHintCoalesced};
+use holon_domain::event::{CallbackDelivered, Event};
 use holon_domain::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
 use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition, CallbackReceipt, DeliveryMode, LastDelivery,
     TriggerRecord, WakeHint,
 };
-use holon_domain::{Timestamp, WaitId, limits, text};
+use holon_domain::wait::WaitRecord;
+use holon_domain::{Timestamp, limits, text};
 use serde_json::json;
 
 /// Accepts a delivery. The token was checked against the rows before this decision, which may have changed since.
@@ -104,25 +105,40 @@ fn wake(
         correlation_id: delivery.correlation_id.clone(),
         causation_id: delivery.causation_id.clone(),
         wait_ids: Vec::new(),
+        ended_waits: Vec::new(),
         count: 1,
         last_at: Timestamp::default(),
         earlier: Vec::new(),
         from_outside: true,
     };
     hint::judge(&hint)?;
-    let accepted = hint::handle_hint(draft, hint);
-    let disposition = if accepted.coalesced {
-        draft.event(Event::WakeHintCoalesced(WakeHintCoalesced {
-            key: trigger.id.to_string(),
-        }));
+    let has_content = hint.body.is_some();
+    let may_wake = has_content || may_wake_without_content(draft);
+    let accepted = hint::handle_hint(draft, hint.clone());
+    let disposition = if !may_wake && accepted.ended.is_empty() {
+        CallbackDisposition::Ignored
+    } else if accepted.coalesced {
+        draft.event(hint::coalesced(trigger.id.as_str(), &hint));
         CallbackDisposition::Coalesced
     } else {
         CallbackDisposition::Triggered
     };
     Ok(CallbackReceipt {
         wait_ids: accepted.ended,
+        work_item_ids: accepted.items,
         ..receipt(trigger, disposition)
     })
+}
+
+/// Returns true if a hint without content may begin a turn although it ends no wait now: an open turn may declare a wait
+/// that it ends, other hints wait to be told with it, or work waits for a sign.
+fn may_wake_without_content(draft: &Draft<'_>) -> bool {
+    let work = &draft.agent.work;
+    draft.agent.open_turn.is_some()
+        || draft.queue.pending > 0
+        || work.hints > 0 && draft.hints().iter().any(WakeHint::has_content)
+        || work.items.runnable + work.items.stalled > 0
+        || work.due_rechecks > 0
 }
 
 /// Queues the payload as a message.
@@ -131,7 +147,7 @@ fn enqueue(
     trigger: &TriggerRecord,
     delivery: &CallbackDelivery,
 ) -> Result<CallbackReceipt, Rejection> {
-    let before: Vec<WaitId> = wait_ids(draft);
+    let before = draft.active_waits();
     let metadata = json!({
         "delivery_id": delivery.delivery_id,
         "content_type": delivery.content.content_type.as_deref().map(shown),
@@ -153,18 +169,15 @@ fn enqueue(
         at_most: None,
     };
     let entry = admission::admit(draft, ingress)?;
-    let after = wait_ids(draft);
-    let ended = before.into_iter().filter(|id| !after.contains(id));
+    let after = draft.active_waits();
+    let is_over = |wait: &WaitRecord| after.iter().all(|still| still.id != wait.id);
+    let ended: Vec<WaitRecord> = before.into_iter().filter(is_over).collect();
     Ok(CallbackReceipt {
-        wait_ids: ended.collect(),
+        work_item_ids: hint::items_of(&ended),
+        wait_ids: ended.into_iter().map(|wait| wait.id).collect(),
         message_id: Some(entry.envelope.id),
         ..receipt(trigger, CallbackDisposition::Enqueued)
     })
-}
-
-fn wait_ids(draft: &Draft<'_>) -> Vec<WaitId> {
-    let waits = draft.active_waits().into_iter();
-    waits.map(|wait| wait.id).collect()
 }
 
 const fn surface_of(mode: DeliveryMode) -> DeliverySurface {
@@ -181,6 +194,7 @@ fn receipt(trigger: &TriggerRecord, disposition: CallbackDisposition) -> Callbac
         delivery_mode: trigger.delivery_mode,
         disposition,
         wait_ids: Vec::new(),
+        work_item_ids: Vec::new(),
         message_id: None,
     }
 }
@@ -201,6 +215,8 @@ fn delivered(
         bytes: delivery.content.bytes,
         trigger_count: trigger.trigger_count,
         waiting_intent_id: receipt.wait_ids.first().cloned(),
+        waiting_intent_ids: receipt.wait_ids.clone(),
+        work_item_ids: receipt.work_item_ids.clone(),
         correlation_id: delivery.correlation_id.as_deref().map(shown),
         causation_id: delivery.causation_id.as_deref().map(shown),
         message_id: receipt.message_id.clone(),

@@ -32,10 +32,14 @@ fn reserve(draft: &mut Draft<'_>, turn: &mut OpenTurn) -> Option<BudgetRefusal> 
     let measured = turn.measured.take();
     let guess = measured.unwrap_or_else(|| usage::guess(draft));
     (turn.call, turn.call_terms) = (Some(guess), CallTerms::Free);
-    let standings = draft.budgets_of(turn);
-    if standings.is_empty() {
-        return None;
-    }
+    let standings = match draft.budgets_of(turn) {
+        Ok(standings) if standings.is_empty() => return None,
+        Ok(standings) => standings,
+        Err(refusal) => {
+            turn.call = None;
+            return Some(refusal);
+        }
+    };
     let price = price_of(draft, turn);
     match budget::reserve(&standings, guess, measured.is_some(), price.as_ref()) {
         BudgetVerdict::Reserved {

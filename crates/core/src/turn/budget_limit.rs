@@ -10,7 +10,7 @@ use crate::draft::Draft;
 use holon_domain::brief::{ActionCode, ActionRequired};
 use holon_domain::event::{Event, TurnSuspended};
 use holon_domain::limits;
-use holon_domain::timer::{DueAction, DueTime};
+use holon_domain::timer::DueAction;
 use holon_domain::turn::{
     OpenTurn, Phase, ResumeMark, SuspensionPause, SuspensionReason, TerminalReason,
 };
@@ -89,7 +89,7 @@ fn begin_pause(
         (draft.set_due(until, action), until)
     } else if refusal.ends_with_day {
         let until = next_midnight(draft.now, &draft.host.zone);
-        (draft.set_due_time(DueTime::Slot(until), action), until)
+        (draft.set_slot(until, action), until)
     } else {
         return None;
     };
@@ -104,10 +104,11 @@ fn begin_pause(
 /// Names the budget and its limit, so that a change of either is known.
 fn limit_of(refusal: &BudgetRefusal) -> String {
     let key = &refusal.key;
-    match refusal.cause {
+    match &refusal.cause {
         RefusalCause::Tokens { limit, .. } => format!("{key}: {limit} tokens"),
         RefusalCause::Money { limit, .. } => format!("{key}: {limit} micro-dollars"),
         RefusalCause::PriceUnknown => format!("{key}: no price"),
+        RefusalCause::Unreadable { .. } => format!("{key}: unreadable"),
     }
 }
 
@@ -118,7 +119,7 @@ fn explain(refusal: &BudgetRefusal) -> String {
         true => ", and other calls have reserved the rest",
         false => "",
     };
-    match refusal.cause {
+    match &refusal.cause {
         RefusalCause::Tokens {
             limit,
             spent,
@@ -132,9 +133,12 @@ fn explain(refusal: &BudgetRefusal) -> String {
             needed,
         } => format!(
             "the budget of {key} is ${}, ${} are used{held}, and the next call may take ${}",
-            dollars(limit),
-            dollars(spent),
-            dollars(needed)
+            dollars(*limit),
+            dollars(*spent),
+            dollars(*needed)
+        ),
+        RefusalCause::Unreadable { row, .. } => format!(
+            "the stored budget of {key} cannot be read ({row}), so no call that it may limit is made"
         ),
         RefusalCause::PriceUnknown => {
             format!("the budget of {key} limits money, and the price of the model is not known")
@@ -145,19 +149,20 @@ fn explain(refusal: &BudgetRefusal) -> String {
 /// Says what an operator can do.
 fn next_step(turn: &OpenTurn, refusal: &BudgetRefusal) -> String {
     let options = refusal.key.options();
-    match refusal.cause {
+    match &refusal.cause {
         RefusalCause::Tokens { spent, needed, .. } => {
-            let enough = spent.saturating_add(needed);
+            let enough = spent.saturating_add(*needed);
             format!(
                 "raise it, for the next call alone to {enough}: holon budget set {options} --tokens N"
             )
         }
         RefusalCause::Money { spent, needed, .. } => {
-            let enough = dollars(spent.saturating_add(needed));
+            let enough = dollars(spent.saturating_add(*needed));
             format!(
                 "raise it, for the next call alone to {enough}: holon budget set {options} --usd X"
             )
         }
+        RefusalCause::Unreadable { next_step, .. } => next_step.clone(),
         RefusalCause::PriceUnknown => {
             let model = turn.model_ref();
             format!(

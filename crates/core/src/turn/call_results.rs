@@ -12,7 +12,8 @@ use holon_domain::event::{Event, ToolExecuted, ToolExecutionFailed};
 use holon_domain::intent::HostAction;
 use holon_domain::log::LogEntry;
 use holon_domain::task::CommandTaskSpec;
-use holon_domain::tool::{ToolEnvelope, ToolError};
+use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
+use holon_domain::tool_times::{ToolTimes, UNKNOWN_TOOLS};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase};
 use holon_domain::{CallId, limits, text};
 
@@ -36,8 +37,9 @@ pub(super) fn running_call(draft: &Draft<'_>, turn: &OpenTurn) -> Option<(ToolCa
     Some((call.clone(), intent.action(place)?))
 }
 
-/// Hands the running call over when its turn is released. A command is stopped as a task. A patch is never interrupted:
-/// a detached effect stays open until it is complete. Recovery finds either of them after a crash.
+/// Hands the running call over when its turn is released. A command is stopped as a task. The items of a batch are never
+/// tasks: a detached effect stops them. A patch is never interrupted: a detached effect stays open until it is complete.
+/// Recovery finds each of them after a crash.
 pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
     let Some((call, action)) = running_call(draft, turn) else {
         return;
@@ -48,13 +50,14 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
             task::take_over(draft, turn, spec);
         }
         HostAction::ExecCommandBatch(batch) => {
-            if let Some(first) = batch.first_command() {
-                let spec = CommandTaskSpec {
-                    batch_items: u32::try_from(batch.items.len()).ok(),
-                    ..CommandTaskSpec::of(&call.id, first, &turn.workspace)
-                };
-                task::take_over(draft, turn, spec);
-            }
+            let stop = Effect::StopBatch {
+                call_id: call.id,
+                items: u32::try_from(batch.items.len()).unwrap_or(u32::MAX),
+                turn_index: turn.turn_index,
+                run_id: turn.run_id.clone(),
+                message_seq: turn.message_seq,
+            };
+            detached::open(draft, stop);
         }
         HostAction::ApplyPatch(_) => {
             detached::open(draft, Effect::FinishPatch { call_id: call.id });
@@ -70,7 +73,8 @@ pub(crate) fn take_over(draft: &mut Draft<'_>, turn: &OpenTurn) {
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
         | HostAction::ViewImage { .. }
-        | HostAction::PrepareChild(_) => {}
+        | HostAction::PrepareChild(_)
+        | HostAction::LookAtFiles { .. } => {}
     }
 }
 
@@ -160,6 +164,7 @@ pub(super) fn finish_call(
         }),
     };
     draft.event(event);
+    add_time(draft, call, &envelope, duration_ms);
     draft.log(
         turn_index,
         LogEntry::ToolResult {
@@ -169,6 +174,26 @@ pub(super) fn finish_call(
             duration_ms,
         },
     );
+}
+
+/// Adds an ended call to the times of its tool. Calls of names that no tool has share one entry, so that a model's
+/// inventions take no room from tools.
+fn add_time(draft: &mut Draft<'_>, call: &ToolCall, envelope: &ToolEnvelope, duration_ms: u64) {
+    let times = &mut draft.agent.tool_times;
+    let failed = envelope.error().is_some();
+    let is_unknown = |error: &ToolError| error.kind == ToolErrorKind::UnknownTool;
+    let tool_name = match envelope.error().is_some_and(is_unknown) {
+        true => UNKNOWN_TOOLS,
+        false => call.name.as_str(),
+    };
+    if let Some(known) = times.get_mut(tool_name) {
+        known.add(duration_ms, failed);
+    } else if times.len() < limits::TIMED_TOOLS && tool_name.len() <= limits::TIMED_TOOL_NAME_BYTES
+    {
+        let mut first = ToolTimes::default();
+        first.add(duration_ms, failed);
+        times.insert(tool_name.to_owned(), first);
+    }
 }
 
 fn command_preview(call: &ToolCall) -> Option<String> {

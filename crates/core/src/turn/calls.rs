@@ -2,11 +2,13 @@
 //! needs the host becomes an effect, and one that needs another agent a send. Every call gets exactly one result.
 
 use super::ask::ask;
+use super::before_rest;
 use super::call_results::{finish_call, running_call};
 use super::command_events;
 use super::end;
 use super::ending::{Ending, RestRequest};
 use super::immediate_calls::{self, CallRoute};
+use super::notification;
 use super::round::{is_owed_words, rounds_so_far};
 use super::work_calls;
 use crate::draft::Draft;
@@ -26,6 +28,7 @@ use holon_domain::send::{AgentSend, SendId, Verdict};
 use holon_domain::task::CommandTaskSpec;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn, Phase, Speech, TerminalReason};
+use holon_domain::wait::WaitRecord;
 use holon_domain::workspace::SelectedWorkspace;
 use serde_json::json;
 
@@ -36,8 +39,9 @@ pub(super) fn run_calls(
     round: &CurrentRound,
     from: usize,
 ) {
-    let alone = round.calls().count() == 1;
+    let count = round.calls().count();
     for (call_index, (call, planned)) in round.calls().enumerate().skip(from) {
+        let may_rest = call_index + 1 == count && !turn.unread_results;
         let place = CallPlace {
             round_entry: round.entry,
             call_index,
@@ -47,32 +51,30 @@ pub(super) fn run_calls(
             Ok(Intent::Sleep {
                 reason,
                 duration_ms,
-            }) if alone => {
+            }) if may_rest => {
                 let rest = RestRequest {
                     reason: reason.clone(),
                     duration_ms: *duration_ms,
                 };
                 return fall_asleep(draft, turn, round, call, rest);
             }
-            Ok(Intent::WaitFor(new)) if alone && is_answered_already(draft, &turn, new) => {
-                CallRoute::Settled(ToolEnvelope::failure(&call.name, operator_has_written()))
-            }
-            Ok(Intent::WaitFor(new)) if alone => {
-                match work_calls::declare_wait(draft, &mut turn, call, new) {
-                    Ok((envelope, wait)) => {
-                        finish_call(draft, &turn, call, envelope, 0);
-                        return end::end(draft, &turn, Ending::waits(round, &wait));
-                    }
-                    Err(error) => CallRoute::Settled(ToolEnvelope::failure(&call.name, error)),
+            Ok(Intent::WaitFor(new)) if may_rest => match begin_wait(draft, &mut turn, call, new) {
+                Ok(wait) => {
+                    work::adopt_report(draft, &mut turn, round);
+                    return end::end(draft, &turn, Ending::waits(round, &wait));
                 }
-            }
-            Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => {
-                CallRoute::Settled(ToolEnvelope::failure(&call.name, sleep_not_alone()))
-            }
+                Err(error) => CallRoute::Settled(ToolEnvelope::failure(&call.name, error)),
+            },
+            Ok(Intent::Sleep { .. } | Intent::WaitFor(_)) => CallRoute::Settled(
+                ToolEnvelope::failure(&call.name, before_rest::refusal(call)),
+            ),
             Ok(intent) => immediate_calls::route_call(draft, &mut turn, call, round, intent),
         };
         match taken {
-            CallRoute::Settled(envelope) => finish_call(draft, &turn, call, envelope, 0),
+            CallRoute::Settled(envelope) => {
+                before_rest::note_result(&mut turn, planned, &envelope);
+                finish_call(draft, &turn, call, envelope, 0);
+            }
             CallRoute::Act => {
                 work::adopt_report_early(draft, &mut turn, round, call_index);
                 command_events::record_commands(draft, &turn, call, planned);
@@ -98,7 +100,7 @@ pub(super) fn run_calls(
         }
     }
     work::adopt_report(draft, &mut turn, round);
-    // Only a refused wait reaches this point on the last round; no round is left to ask for another.
+    // Only a refused rest reaches this point on the last round; no round is left to ask for another.
     if turn.rounds >= turn.max_rounds {
         let rounds = rounds_so_far(draft, &turn);
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
@@ -109,17 +111,33 @@ pub(super) fn run_calls(
 /// Ends the turn with the rest that the agent asked for, unless it owes an operator words.
 fn fall_asleep(
     draft: &mut Draft<'_>,
-    turn: OpenTurn,
+    mut turn: OpenTurn,
     round: &CurrentRound,
     call: &ToolCall,
     rest: RestRequest,
 ) {
+    work::adopt_report(draft, &mut turn, round);
     if is_owed_words(&turn, round) {
         return refuse_silent_sleep(draft, turn, call);
     }
     let envelope = sleep_result(call, rest.reason.as_deref(), rest.duration_ms);
     finish_call(draft, &turn, call, envelope, 0);
     end::end(draft, &turn, Ending::slept(round, rest));
+}
+
+/// Declares a wait and gives its call the result, or returns the reason for which it does not begin.
+fn begin_wait(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    new: &NewWait,
+) -> Result<WaitRecord, ToolError> {
+    if is_answered_already(draft, turn, new) {
+        return Err(operator_has_written());
+    }
+    let (envelope, wait) = work_calls::declare_wait(draft, turn, call, new)?;
+    finish_call(draft, turn, call, envelope, 0);
+    Ok(wait)
 }
 
 /// Returns true if a wait for the operator would begin although a message of theirs is queued. The message was admitted
@@ -327,8 +345,32 @@ pub(crate) fn conclude_call(
         Consequence::Workspace { result, selected } => {
             enter_workspace(draft, &mut turn, result, selected)
         }
+        Consequence::FilesSeen { fault } => attach_files(draft, &mut turn, fault.as_deref()),
     };
     continue_calls(draft, turn, duration_ms, |_| envelope.clone())
+}
+
+/// Carries out a call whose attached files were looked at, or refuses it for the fault of one.
+fn attach_files(draft: &mut Draft<'_>, turn: &mut OpenTurn, fault: Option<&str>) -> ToolEnvelope {
+    let place = turn.phase.call();
+    let round = place.and_then(|place| draft.round(place.round_entry));
+    let running = place
+        .zip(round.as_ref())
+        .and_then(|(place, round)| Some((round.calls().nth(place.call_index)?, round)));
+    let Some(((call, Some(Ok(intent))), round)) = running else {
+        return ToolEnvelope::failure("NotifyOperator", not_interpreted());
+    };
+    if let Some(fault) = fault {
+        return ToolEnvelope::failure(&call.name, notification::wrong_file(fault.to_owned()));
+    }
+    match intent {
+        Intent::NotifyOperator {
+            message,
+            attachments,
+        } => notification::notify(draft, turn, call, message, attachments),
+        Intent::Work(intent) => work_calls::apply_call(draft, turn, call, round, intent),
+        _ => ToolEnvelope::failure(&call.name, not_interpreted()),
+    }
 }
 
 /// Makes the agent of a call whose files are ready. The tree may have grown meanwhile, so its limits are checked again.
@@ -435,6 +477,7 @@ fn continue_calls(
         if let Some(Ok(intent)) = planned {
             memory::note_call(&mut turn.evidence, intent, &envelope);
         }
+        before_rest::note_result(&mut turn, planned, &envelope);
         finish_call(draft, &turn, call, envelope, duration_ms);
     }
     run_calls(draft, turn, &round, place.call_index + 1);
@@ -470,15 +513,6 @@ fn sleep_result(call: &ToolCall, reason: Option<&str>, duration_ms: Option<u64>)
         summary,
         json!({ "reason": reason, "duration_ms": duration_ms }),
     )
-}
-
-fn sleep_not_alone() -> ToolError {
-    ToolError::new(
-        ToolErrorKind::SleepNotAlone,
-        "not taken: other calls of this round have results to read",
-    )
-    .hint("read the results, then call Sleep or WaitFor alone to end the turn")
-    .retryable()
 }
 
 fn sleep_without_answer() -> ToolError {

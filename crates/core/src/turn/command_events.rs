@@ -40,7 +40,8 @@ pub(super) fn record_commands(
         | HostAction::WebFetch(_)
         | HostAction::WebSearch(_)
         | HostAction::ViewImage { .. }
-        | HostAction::PrepareChild(_) => {}
+        | HostAction::PrepareChild(_)
+        | HostAction::LookAtFiles { .. } => {}
     }
 }
 

@@ -10,7 +10,7 @@ use crate::assess::{assess, is_failure};
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::memory::TurnOutcome;
-use crate::{detached, memory, outbox, rest, skill, task, usage, work};
+use crate::{delegation, detached, memory, outbox, rest, skill, task, timer, usage, wait, work};
 use holon_domain::agent::LastFailure;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::brief::{
@@ -28,12 +28,20 @@ use holon_domain::message::MessageKind;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
-use holon_domain::turn::{OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::turn::{LogSeq, OpenTurn, Phase, TerminalKind, TerminalReason, TerminalRecord};
+use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{BriefId, limits, text};
 
 /// Ends an open turn.
-pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
+pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, mut ending: Ending) {
+    let completed = ending.kind() == TerminalKind::Completed;
+    let standing = wait::handle_turn_end(draft, turn, completed);
+    if completed && !standing.is_empty() {
+        let notes = ending.note.take().into_iter();
+        let notes: Vec<String> = notes.chain(standing.iter().map(standing_note)).collect();
+        ending.note = Some(notes.join("; "));
+    }
     if let Some(failure) = &ending.failure {
         record_failure(draft, turn, failure, ending.reason);
     }
@@ -45,7 +53,7 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     record_terminal(draft, turn, &ending);
     work::handle_turn_end(draft, turn, ending.reason);
     skill::handle_turn_end(draft, ending.kind());
-    let completed = ending.kind() == TerminalKind::Completed;
+    timer::note_turn_tokens(&mut draft.agent, turn);
     let outcome = TurnOutcome {
         words: match &ending.failure {
             Some(failure) => Some(format!("the turn failed: {}", failure.artifact.summary)),
@@ -63,6 +71,12 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, ending: Ending) {
     memory::handle_turn_end(draft, turn, &outcome);
     record_closure(draft, turn);
     draft.note_end_of_turn();
+}
+
+/// Tells the operator that a question stays open although they wrote.
+fn standing_note(wait: &WaitRecord) -> String {
+    let asked = text::preview(wait.asks_for(), limits::WAIT_NOTE_BYTES);
+    format!("its work still waits for your answer to: {asked}")
 }
 
 /// Tells the operator whose message was answered that the agent continues to work without a further message.
@@ -134,7 +148,8 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     if turn.owes.is_empty() && is_silent {
         return;
     }
-    let (kind, words, preview) = brief_content(turn, ending, asks.as_ref());
+    let supervised = draft.agent.supervision.is_some();
+    let (kind, words, preview) = brief_content(turn, ending, asks.as_ref(), supervised);
     let seq = draft.next_brief();
     let settles: Vec<_> = turn.owes.iter().map(|owed| owed.id.clone()).collect();
     let row = BriefRow {
@@ -142,7 +157,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         kind,
         created_at: draft.now,
         text: words,
-        note: ending.note.clone(),
+        note: outcome_note(turn, ending),
         workspace_id: turn.workspace.workspace_id.clone(),
         related_message_id: (settles.first() != Some(&turn.message_id))
             .then(|| turn.message_id.clone()),
@@ -153,6 +168,7 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         action_required: asks,
         related_task_id: turn.task_id.clone(),
         spending: turn.brief_spending(),
+        attachments: turn.attachments.clone(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -162,15 +178,18 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         settles,
         acknowledges: Vec::new(),
         text_preview: text::preview(&preview, limits::EVENT_PREVIEW_BYTES),
+        text: None,
         action_required: row.action_required.as_ref().map(|action| action.code),
         related_task_id: turn.task_id.clone(),
+        attachments: row.attachments.clone(),
         message_seq: Some(turn.message_seq),
     }));
-    // The report of completed work was delivered when it was written, and is not delivered twice.
+    // The report of completed work was delivered when it was written, and is not delivered twice. A question that stands
+    // beside it has not been asked yet.
     let is_report = turn
         .delivery
-        .is_some_and(|entry| row.text == BriefText::Round(entry));
-    if !is_report {
+        .is_some_and(|entry| row.text == words_of_round(turn, entry));
+    if !is_report || row.action_required.is_some() {
         outbox::deliver_brief(draft, turn, seq, &row, false);
     }
     draft.fact(Fact::BriefWritten { seq, row });
@@ -185,33 +204,68 @@ fn record_outcomes(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     draft.agent.last_brief_at = Some(draft.now);
 }
 
+/// Returns the remark about the outcome of a turn: what the operator cannot see from its words.
+fn outcome_note(turn: &OpenTurn, ending: &Ending) -> Option<String> {
+    let shortened = turn.input_shortened.then(|| {
+        format!(
+            "your message was shortened to fit the window of {}, so this answer knows a part of it only; send less at \
+             once, put the text into a file and name it, or choose a model with a larger window",
+            turn.model_ref()
+        )
+    });
+    match (ending.note.clone(), shortened) {
+        (Some(note), Some(shortened)) => Some(format!("{note}; {shortened}")),
+        (note, shortened) => note.or(shortened),
+    }
+}
+
 /// Returns the kind of a turn's brief, its text and a preview of it.
 fn brief_content(
     turn: &OpenTurn,
     ending: &Ending,
     asks: Option<&ActionRequired>,
+    supervised: bool,
 ) -> (BriefKind, BriefText, String) {
     match (&ending.failure, &ending.last_round) {
-        (Some(failure), _) => runtime_brief(BriefKind::Failure, failure.artifact.summary.clone()),
-        (None, Some((entry, first))) if ending.words().is_some() => {
-            (BriefKind::Result, BriefText::Round(*entry), first.clone())
+        // The parent of a child reads this brief, and has to know what it can do.
+        (Some(failure), _) if supervised => {
+            let model = turn.model_ref();
+            let words = delegation::failure_words(&failure.artifact, Some(&model));
+            runtime_brief(BriefKind::Failure, words)
         }
+        (Some(failure), _) => runtime_brief(BriefKind::Failure, failure.artifact.summary.clone()),
+        (None, Some((entry, first))) if ending.words().is_some() => (
+            BriefKind::Result,
+            words_of_round(turn, *entry),
+            first.clone(),
+        ),
         (None, last) => match (turn.delivery, asks, last) {
             // The completion report of this turn is its outcome.
             (Some(entry), None, _) => {
                 let preview = "the work is completed; its report stands in the log".to_owned();
-                (BriefKind::Result, BriefText::Round(entry), preview)
+                (BriefKind::Result, words_of_round(turn, entry), preview)
             }
             (_, Some(asks), _) => runtime_brief(BriefKind::Result, ending.waiting_for(asks)),
             (None, None, _) if ending.rest_reason().is_some() => {
                 let reason = ending.rest_reason().unwrap_or_default();
                 runtime_brief(BriefKind::Result, format!("{NO_ANSWER_YET}{reason}"))
             }
-            (None, None, Some((entry, _))) => {
-                (BriefKind::Result, BriefText::Round(*entry), String::new())
-            }
+            (None, None, Some((entry, _))) => (
+                BriefKind::Result,
+                words_of_round(turn, *entry),
+                String::new(),
+            ),
             (None, None, None) => runtime_brief(BriefKind::Result, String::new()),
         },
+    }
+}
+
+/// Returns where the text of a round is found: in a delivery summary if it became the report of an item.
+fn words_of_round(turn: &OpenTurn, entry: LogSeq) -> BriefText {
+    let summary = turn.delivery_summary_id.clone();
+    match summary.filter(|_| turn.delivery == Some(entry)) {
+        Some(summary) => BriefText::Report(summary),
+        None => BriefText::Round(entry),
     }
 }
 
@@ -306,6 +360,7 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
         last_round_entry: ending.last_round.as_ref().map(|(entry, _)| *entry),
         usage: turn.usage,
         rounds: turn.rounds,
+        last_assistant_message: last_words(turn, ending),
     });
     if !is_failure(ending.reason) {
         draft.agent.last_failure = None;

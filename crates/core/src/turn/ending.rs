@@ -91,7 +91,7 @@ impl Ending {
         };
         let asks = asks_operator(wait).then(|| ActionRequired {
             code: ActionCode::OperatorInput,
-            next_step: format!("answer the agent: {}", wait.waiting_for),
+            next_step: next_step(wait),
         });
         Self {
             asks,
@@ -200,6 +200,24 @@ impl Ending {
     }
 }
 
+/// Says what an operator is asked for, and how an answer to a question is recognised.
+fn next_step(wait: &WaitRecord) -> String {
+    let asked = wait.asks_for();
+    match &wait.question {
+        Some(question) if !question.any_message => {
+            let choices = match question.choices.as_slice() {
+                [] => String::new(),
+                choices => format!(" ({})", choices.join(" / ")),
+            };
+            format!(
+                "answer the agent: {asked}{choices}; write {} in your message, so that it counts as the answer",
+                wait.id
+            )
+        }
+        Some(_) | None => format!("answer the agent: {asked}"),
+    }
+}
+
 impl Failure {
     pub(super) fn runtime(kind: &str, summary: &str) -> Self {
         Self {
@@ -238,6 +256,12 @@ impl Failure {
         };
         let facts = facts.cloned().unwrap_or_default();
         this.artifact.status = facts.status;
+        let metadata = &mut this.artifact.metadata;
+        metadata.insert("attempts".to_owned(), timeline.attempts.len().to_string());
+        metadata.insert(
+            "requested_model_ref".to_owned(),
+            timeline.requested_model_ref.clone(),
+        );
         this.artifact.source_chain = facts
             .source_chain
             .into_iter()

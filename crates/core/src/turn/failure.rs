@@ -65,6 +65,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
         backoff_ms: verdict.backoff_ms(),
         advanced_to_fallback: matches!(next, FailureAction::Model(_)),
         renews_at: attempt::renewal_ms(failure).map(|ms| draft.now.plus_millis(ms)),
+        implausible_usage: failed.implausible_usage,
         ..attempt_record(&turn, failure, failed.timing, verdict)
     };
     keep(draft, &mut turn, record);

@@ -13,7 +13,7 @@ use crate::task::{self, StopActor, StopOutcome};
 use crate::{admission, delegation, work};
 use holon_domain::block::ToolCall;
 use holon_domain::delegation::{ActiveChild, SpawnAgent};
-use holon_domain::intent::{HostAction, Intent};
+use holon_domain::intent::{HostAction, Intent, WorkIntent};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -63,7 +63,16 @@ pub(super) fn route_call(
     }
     let envelope = match intent {
         Intent::Enqueue { text, priority } => follow_up(draft, turn, call, text, *priority),
-        Intent::NotifyOperator { message } => notification::notify(draft, turn, call, message),
+        Intent::NotifyOperator { attachments, .. }
+        | Intent::Work(WorkIntent::Complete { attachments, .. })
+            if !attachments.is_empty() =>
+        {
+            return act_unless_refused(call, notification::check_files(draft, attachments));
+        }
+        Intent::NotifyOperator {
+            message,
+            attachments,
+        } => notification::notify(draft, turn, call, message, attachments),
         Intent::AgentGet => describe_agent(draft, turn, call),
         Intent::TaskList => list_tasks(draft, call),
         Intent::TaskStatus { task_id } => task_status(draft, call, task_id),
@@ -90,25 +99,14 @@ pub(super) fn route_call(
         }
         Intent::Trigger(intent) => trigger_calls::apply_call(draft, call, intent),
         Intent::Work(intent) => work_calls::apply_call(draft, turn, call, round, intent),
-        Intent::CreateWorkItem(_) => match work::has_room(draft) {
-            Ok(()) => return CallRoute::Act,
-            Err(error) => ToolEnvelope::failure(&call.name, error),
-        },
+        Intent::CreateWorkItem(_) => return act_unless_refused(call, work::has_room(draft)),
         Intent::SpawnAgent(spawn) => match delegation::check_limits(draft, spawn) {
             Ok(()) if spawn.needs_host() => return CallRoute::Act,
             Ok(()) => return CallRoute::Spawn(spawn.clone()),
             Err(error) => ToolEnvelope::failure(&call.name, error),
         },
         Intent::TaskInput { task_id, input, .. } => {
-            let found = draft.task(task_id);
-            let child = found.filter(|task| task.kind == TaskKind::ChildAgentTask);
-            return match child {
-                None => CallRoute::Act,
-                Some(task) => match delegation::send_followup(draft, turn, call, &task, input) {
-                    Ok(send) => CallRoute::Sent(send),
-                    Err(refused) => CallRoute::Settled(*refused),
-                },
-            };
+            return route_task_input(draft, turn, call, task_id, input);
         }
         Intent::TaskOutput(_) | Intent::WorkQuery(_) | Intent::Memory(_) | Intent::Host(_) => {
             return CallRoute::Act;
@@ -123,6 +121,32 @@ pub(super) fn route_call(
         ),
     };
     CallRoute::Settled(envelope)
+}
+
+/// Lets the shell perform a call that a check has passed.
+fn act_unless_refused<T>(call: &ToolCall, checked: Result<T, ToolError>) -> CallRoute {
+    match checked {
+        Ok(_) => CallRoute::Act,
+        Err(error) => CallRoute::Settled(ToolEnvelope::failure(&call.name, error)),
+    }
+}
+
+/// Sends input to a child agent as a message. The input of a command is an effect.
+fn route_task_input(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    id: &TaskId,
+    input: &str,
+) -> CallRoute {
+    let found = draft.task(id);
+    let Some(task) = found.filter(|task| task.kind == TaskKind::ChildAgentTask) else {
+        return CallRoute::Act;
+    };
+    match delegation::send_followup(draft, turn, call, &task, input) {
+        Ok(send) => CallRoute::Sent(send),
+        Err(refused) => CallRoute::Settled(*refused),
+    }
 }
 
 /// Notes a change of a task as progress of the item that it belongs to.
@@ -158,10 +182,7 @@ fn task_status(draft: &Draft<'_>, call: &ToolCall, id: &TaskId) -> ToolEnvelope 
     let child = found
         .child()
         .and_then(|child| draft.child(&child.child_agent_id));
-    let snapshot = match &child {
-        Some(child) => delegation::with_child(found.status_snapshot(), child),
-        None => found.status_snapshot(),
-    };
+    let snapshot = delegation::with_child(found.clone(), child.as_ref());
     let end = found
         .end
         .as_ref()
@@ -302,7 +323,7 @@ fn no_room_for_follow_up(draft: &Draft<'_>, turn: &OpenTurn) -> Option<ToolError
 /// Returns true if the agent itself caused the turn and its item is stalled. Follow-ups would go on where ticks ended.
 fn is_stalled(draft: &Draft<'_>, turn: &OpenTurn) -> bool {
     let current = draft.agent.work.current.as_ref();
-    let bound = current.filter(|current| turn.work_item_id.as_ref() == Some(&current.id));
+    let bound = current.filter(|current| turn.ticked_item.as_ref() == Some(&current.id));
     draft.agent.self_caused_turns > 0
         && bound.is_some_and(|current| current.state == WorkItemSchedulingState::Stalled)
 }
@@ -332,7 +353,10 @@ fn follow_up(
         },
         priority,
         body: Body::text(words),
-        metadata: None,
+        metadata: turn
+            .work_item_id
+            .as_ref()
+            .map(|item| json!({ "work_item_id": item })),
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,
         correlation_id: None,

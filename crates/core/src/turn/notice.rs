@@ -210,6 +210,7 @@ fn write(
         action_required,
         related_task_id: turn.task_id.clone(),
         spending: turn.brief_spending(),
+        attachments: Vec::new(),
     };
     draft.event(Event::BriefCreated(BriefCreated {
         brief_id: row.id.clone(),
@@ -219,8 +220,10 @@ fn write(
         settles: Vec::new(),
         acknowledges,
         text_preview: text::preview(words, limits::EVENT_PREVIEW_BYTES),
+        text: None,
         action_required: row.action_required.as_ref().map(|action| action.code),
         related_task_id: turn.task_id.clone(),
+        attachments: row.attachments.clone(),
         message_seq: Some(turn.message_seq),
     }));
     outbox::deliver_brief(draft, turn, seq, &row, false);

@@ -5,6 +5,7 @@ use crate::draft::Draft;
 use crate::outbox::{self, Deliverable};
 use holon_domain::agent::Visibility as AgentVisibility;
 use holon_domain::block::ToolCall;
+use holon_domain::brief::BriefAttachment;
 use holon_domain::delivery::{DeliveryContent, DeliveryTrigger, NotificationWindow};
 use holon_domain::event::{Event, OperatorBoundary, OperatorNotificationRequested};
 use holon_domain::send::AgentSend;
@@ -23,10 +24,16 @@ pub(super) fn notify(
     turn: &mut OpenTurn,
     call: &ToolCall,
     message: &str,
+    files: &[String],
 ) -> ToolEnvelope {
     if let Some(error) = over_limit(draft, turn) {
         return ToolEnvelope::failure(&call.name, error);
     }
+    let attachments = match check_files(draft, files) {
+        Ok(attachments) => attachments,
+        Err(error) => return ToolEnvelope::failure(&call.name, error),
+    };
+    attach(draft, turn, &attachments);
     turn.notifications += 1;
     let id = NotificationId::mint(draft.entropy);
     let summary = text::preview(message, limits::NOTIFICATION_SUMMARY_BYTES);
@@ -46,11 +53,12 @@ pub(super) fn notify(
         work_item_id: turn.work_item_id.clone(),
         turn_index: turn.turn_index,
         message_seq: turn.message_seq,
+        attachments: attachments.clone(),
     };
     draft.event(Event::OperatorNotificationRequested(requested.clone()));
     let told = match supervisor {
         Some(parent) => tell_supervisor(draft, turn, parent, message),
-        None => tell_operator(draft, turn, id, message),
+        None => tell_operator(draft, turn, id, message, &attachments),
     };
     let result = json!({ "notification": {
         "notification_id": requested.notification_id,
@@ -59,12 +67,44 @@ pub(super) fn notify(
         "target_operator_boundary": boundary,
         "message": requested.message,
         "summary": requested.summary,
+        "attachments": requested.attachments,
         "work_item_id": requested.work_item_id,
         "correlation_id": turn.correlation_id,
         "causation_id": turn.message_id,
         "created_at": draft.now,
     }});
     ToolEnvelope::success(&call.name, told, result)
+}
+
+/// Checks the paths of files that a call attaches.
+pub(super) fn check_files(
+    draft: &Draft<'_>,
+    files: &[String],
+) -> Result<Vec<BriefAttachment>, ToolError> {
+    if supervisor(draft).is_some() && !files.is_empty() {
+        let reason =
+            "what you report goes to the agent that made you, which cannot load files of your home";
+        return Err(wrong_file(reason.to_owned()).hint("put into the text what it has to know"));
+    }
+    let own = &draft.agent.identity.agent_id;
+    let attached = files.iter().map(|path| BriefAttachment::of_home(own, path));
+    attached.collect::<Result<_, _>>().map_err(wrong_file)
+}
+
+/// Builds the refusal of a file that cannot be attached.
+pub(super) fn wrong_file(reason: String) -> ToolError {
+    ToolError::new(ToolErrorKind::InvalidToolInput, reason)
+        .details(json!({ "field": "attachments" }))
+}
+
+/// Attaches files of the agent's home to the briefs of a turn, and lets operators download them.
+pub(super) fn attach(draft: &mut Draft<'_>, turn: &mut OpenTurn, attachments: &[BriefAttachment]) {
+    keep_attached(draft, attachments);
+    for attachment in attachments {
+        if !turn.attachments.contains(attachment) {
+            turn.attachments.push(attachment.clone());
+        }
+    }
 }
 
 /// Returns the parent that supervises a private child. `None` for every other agent.
@@ -99,6 +139,7 @@ fn tell_operator(
     turn: &OpenTurn,
     id: NotificationId,
     message: &str,
+    attachments: &[BriefAttachment],
 ) -> String {
     let item = Deliverable {
         trigger: DeliveryTrigger::Notification,
@@ -107,6 +148,7 @@ fn tell_operator(
         brief_id: None,
         notification_id: Some(id),
         next_step: None,
+        attachments: attachments.to_vec(),
     };
     match outbox::deliver(draft, turn, &item) {
         0 => "recorded; no delivery target is configured, so operators see it when they look; nothing waits for an answer"
@@ -116,6 +158,17 @@ fn tell_operator(
             text::pluralize(count as u64, "delivery").replace("deliverys", "deliveries")
         ),
     }
+}
+
+/// Lets operators download attached files. The oldest of many are forgotten.
+fn keep_attached(draft: &mut Draft<'_>, attachments: &[BriefAttachment]) {
+    let kept = &mut draft.agent.outbox.attached;
+    for attachment in attachments {
+        kept.retain(|path| *path != attachment.name);
+        kept.push(attachment.name.clone());
+    }
+    let excess = kept.len().saturating_sub(limits::ATTACHMENTS_KEPT);
+    kept.drain(..excess);
 }
 
 /// Counts a notification in the current hour.

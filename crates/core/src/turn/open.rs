@@ -5,6 +5,7 @@ use crate::assess::is_self_caused;
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::transport::reply_route;
+use crate::wait::WaitChanges;
 use holon_domain::agent::AgentRecord;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
@@ -12,25 +13,30 @@ use holon_domain::memory::TurnEvidence;
 use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
+use holon_domain::timer::LateTick;
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Phase, ResumeMark, Speech};
 use holon_domain::{RunId, WorkItemId, limits};
 
 /// Opens the turn of a message that was just dequeued.
-pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
+pub(crate) fn open(
+    draft: &mut Draft<'_>,
+    entry: QueueEntry,
+    waits: WaitChanges,
+    late_tick: Option<LateTick>,
+) {
     note_message(draft, &entry);
-    draft.agent.counters.turns += 1;
-    let turn_index = draft.agent.counters.turns;
+    let turn_index = draft.next_turn();
     let run_id = RunId::mint(draft.entropy);
     let (model, fallbacks) = models_of(draft);
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
-    let work_item_id = work_item_of(draft, &envelope);
+    let work_item_id = envelope.work_item_id.clone();
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
-    let first_entry = draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq });
-    let owes = owed_messages(seq, &envelope);
-    let reply_route = reply_route(&envelope);
     let turn = OpenTurn {
+        owes: owed_messages(seq, &envelope),
+        reply_route: reply_route(&envelope),
+        ticked_item: ticked_item(&draft.agent, work_item_id.as_ref()),
         run_id,
         turn_index,
         message_seq: seq,
@@ -46,12 +52,12 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         thinking_tokens: draft.agent.thinking_tokens,
         attended,
         workspace: draft.agent.workspace.clone(),
-        owes,
-        first_entry,
+        first_entry: draft.log(turn_index, LogEntry::IncomingMessage { message_seq: seq }),
         rounds: 0,
         max_rounds,
         output_limit_hits: 0,
         invalid_round: None,
+        unread_results: false,
         followups: 0,
         usage: Default::default(),
         prompt_ceiling: None,
@@ -70,21 +76,31 @@ pub(crate) fn open(draft: &mut Draft<'_>, entry: QueueEntry) {
         closed_to_joining: false,
         speech: Speech::default(),
         last_words: None,
+        input_shortened: false,
+        attachments: Vec::new(),
         resume: ResumeMark::default(),
-        ticked_item: work_item_id.clone(),
         work_item_id,
         progress: false,
         bound_progress: false,
+        waits: waits.notes,
+        interrupted_waits: waits.interrupted,
         completions: Vec::new(),
+        delivery_summary_id: None,
         delivery: None,
         evidence: TurnEvidence::default(),
+        late_tick,
         notifications: 0,
-        reply_route,
         correlation_id: envelope.correlation_id,
         // The request below takes its place.
         phase: Phase::CallingModel { effect: 0 },
     };
     ask(draft, turn);
+}
+
+/// Returns the item that counts as ticked: the one that the message names, or else the current one.
+fn ticked_item(agent: &AgentRecord, named: Option<&WorkItemId>) -> Option<WorkItemId> {
+    let current = agent.work.current.as_ref().map(|current| &current.id);
+    named.or(current).cloned()
 }
 
 /// Returns the first model of the agent and the ones to fall back to.
@@ -95,13 +111,6 @@ fn models_of(draft: &Draft<'_>) -> (Option<ModelRef>, Vec<ModelRef>) {
     let mut fallbacks = draft.host.models.fallbacks_after(own, listed);
     fallbacks.truncate(limits::FALLBACKS);
     (model, fallbacks)
-}
-
-/// Returns the work item of a message; without one, the item that the agent works on.
-fn work_item_of(draft: &Draft<'_>, envelope: &MessageEnvelope) -> Option<WorkItemId> {
-    let current = draft.agent.work.current.as_ref();
-    let named = envelope.work_item_id.clone();
-    named.or_else(|| current.map(|current| current.id.clone()))
 }
 
 /// Notes in the agent's row what kind of message begins its turn.

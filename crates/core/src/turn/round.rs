@@ -2,6 +2,7 @@
 //!
 //! The commit of the answer consumes what the request held, such as interjections, and never earlier.
 
+use super::before_rest;
 use super::call_results;
 use super::calls::{next_round, run_calls};
 use super::end;
@@ -12,7 +13,7 @@ use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
-use crate::{usage, work};
+use crate::{usage, wait, work};
 use holon_domain::attempt::RoundAttempts;
 use holon_domain::block::{calls_of, chars_of, text_beginning};
 use holon_domain::decision::Fact;
@@ -21,10 +22,9 @@ use holon_domain::event::{
     OperatorInterjectionAdmitted, ProviderRoundCompleted, TurnContextBuilt,
     TurnLocalCompactionApplied,
 };
-use holon_domain::intent::Intent;
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
-use holon_domain::prompt_plan::CutReason;
+use holon_domain::prompt_plan::{BlockSource, CutReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
@@ -45,7 +45,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     (turn.offline_ms, turn.parks) = (0, 0);
     turn.patience = Patience::default();
     learn(draft, &turn, &answer.server, answer.learned);
-    record_frame(draft, &turn, answer);
+    record_frame(draft, &mut turn, answer);
     record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
     record_reminder(draft, &turn, answer);
@@ -93,7 +93,7 @@ fn continue_turn(
         turn.last_words = Some(words);
     }
     // The round limit applies to answers that need another round; a rest ends the turn by itself.
-    if bound_reached && (cut_off || has_calls && !is_rest(round)) {
+    if bound_reached && (cut_off || has_calls && !before_rest::is_rest(round)) {
         let rounds = rounds_so_far(draft, &turn);
         call_results::refuse_all(draft, &turn, round, || round_bound_error(rounds));
         return end::end(draft, &turn, Ending::max_rounds(round, rounds));
@@ -109,6 +109,7 @@ fn continue_turn(
     if invalid_rounds::count_invalid_round(&mut turn, round) {
         return invalid_rounds::give_up(draft, &turn, round);
     }
+    turn.unread_results = false;
     if has_calls {
         return run_calls(draft, turn, round, 0);
     }
@@ -161,17 +162,6 @@ pub(super) fn rounds_so_far(draft: &Draft<'_>, turn: &OpenTurn) -> u64 {
     }
 }
 
-/// Returns true if the only call of the round is a rest.
-fn is_rest(round: &CurrentRound) -> bool {
-    let mut calls = round.calls();
-    let first = calls.next();
-    let ends = matches!(
-        first,
-        Some((_, Some(Ok(Intent::Sleep { .. } | Intent::WaitFor(_)))))
-    );
-    ends && calls.next().is_none()
-}
-
 fn truncated_error() -> ToolError {
     ToolError::new(
         ToolErrorKind::TruncatedToolCall,
@@ -211,7 +201,13 @@ fn ask_to_go_on(draft: &mut Draft<'_>, turn: OpenTurn, had_calls: bool) {
     next_round(draft, turn);
 }
 
-fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
+fn record_frame(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
+    let cuts = answer.frame.cuts.iter();
+    let shortened = cuts.filter(|cut| cut.reason == CutReason::OverWindow);
+    let shortened_parts: Vec<BlockSource> = shortened.map(|cut| cut.source).collect();
+    let is_input = |part: &BlockSource| *part == BlockSource::CurrentInput;
+    // A fallback with a smaller window may cut in a later round what the first request had whole.
+    turn.input_shortened |= !turn.owes.is_empty() && shortened_parts.iter().any(is_input);
     if turn.rounds != 1 {
         return;
     }
@@ -224,10 +220,8 @@ fn record_frame(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
         });
     }
     draft.log(turn.turn_index, LogEntry::Frame(answer.frame.clone()));
-    let cuts = answer.frame.cuts.iter();
-    let shortened = cuts.filter(|cut| cut.reason == CutReason::OverWindow);
     draft.event(Event::TurnContextBuilt(TurnContextBuilt {
-        shortened_parts: shortened.map(|cut| cut.source).collect(),
+        shortened_parts,
         turn_index: turn.turn_index,
         duration_ms: answer.timing.context_build_ms,
         context_section_count: answer.context.sections,
@@ -306,7 +300,11 @@ fn consume_interjections(
         }
         if entry.envelope.is_operator_instruction() {
             draft.agent.operator_seq = Some(entry.seq);
+            turn.raise_authority();
+            // As if the message had begun the turn.
+            draft.agent.self_caused_turns = 0;
         }
+        wait::join(draft, turn, &entry.envelope);
         draft.event(Event::OperatorInterjectionAdmitted(
             OperatorInterjectionAdmitted {
                 message_id: entry.envelope.id.clone(),
@@ -361,7 +359,7 @@ fn joined_round_limit(turn: u32, joined: u32, rounds: u32) -> u32 {
 
 fn add_usage(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
     let usage = answer.usage;
-    usage::charge_answer(draft, turn, usage);
+    usage::charge_answer(draft, turn, answer);
     turn.usage.add(usage);
     draft.agent.totals.last_call = Some(answer.estimate);
     draft.agent.totals.usage.add(usage);

@@ -188,14 +188,19 @@ pub(crate) fn handle_provider_pause_end(draft: &mut Draft<'_>, id: DueId) -> Rep
     Reply::Done
 }
 
-/// Ends a wait for a provider because an operator acted. Returns true if there was one.
-pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
-    let waits = |turn: &mut OpenTurn| match turn.phase {
+/// Returns true if the open turn waits for a provider, and this ends the wait.
+pub(crate) fn has_provider_pause(draft: &Draft<'_>, by: SuspensionEnd) -> bool {
+    let turn = draft.agent.open_turn.as_ref();
+    turn.is_some_and(|turn| ends_pause(turn, by))
+}
+
+const fn ends_pause(turn: &OpenTurn, by: SuspensionEnd) -> bool {
+    match turn.phase {
         // A message gives a budget no room.
         Phase::Suspended {
             reason: SuspensionReason::BudgetReached,
             ..
-        } => by != SuspensionEnd::OperatorMessage,
+        } => !matches!(by, SuspensionEnd::OperatorMessage),
         Phase::Suspended { .. } => true,
         Phase::BackingOff { cause, .. } => match cause {
             PauseCause::Network | PauseCause::Quota => true,
@@ -203,7 +208,12 @@ pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bo
             PauseCause::Retry => !turn.attended,
         },
         Phase::CallingModel { .. } | Phase::RunningTool { .. } | Phase::Sending { .. } => false,
-    };
+    }
+}
+
+/// Ends a wait for a provider because an operator acted. Returns true if there was one.
+pub(crate) fn end_provider_pause(draft: &mut Draft<'_>, by: SuspensionEnd) -> bool {
+    let waits = |turn: &mut OpenTurn| ends_pause(turn, by);
     let Some(mut turn) = draft.agent.open_turn.take_if(waits) else {
         return false;
     };

@@ -35,6 +35,7 @@ pub(super) fn close_tries(
         max_attempts: MAX_ATTEMPTS,
         failed,
         context_management: answer.context_management,
+        implausible_usage: answer.implausible_usage,
     }
 }
 
@@ -72,6 +73,7 @@ pub(super) fn attempt_record(
         backoff_ms: None,
         renews_at: None,
         token_usage: failure.usage,
+        implausible_usage: None,
         transport_diagnostics: failure.diagnostics.as_deref().cloned(),
     }
 }

@@ -34,7 +34,10 @@ pub(super) fn apply_call(
             let revoked = trigger::revoke(draft, external_trigger_id, TriggerActor::Agent);
             revoked.map(|trigger| {
                 let summary = format!("{} is revoked; its URL is useless now", trigger.id);
-                (summary, json!({ "external_trigger": trigger.view() }))
+                (
+                    summary,
+                    json!({ "external_trigger": trigger.without_key() }),
+                )
             })
         }
     };
@@ -59,7 +62,9 @@ fn capability(draft: &Draft<'_>, trigger: &TriggerRecord) -> Value {
 fn tool_error(rejection: &Rejection) -> ToolError {
     let kind = match rejection {
         Rejection::NoSuchTrigger { .. } => ToolErrorKind::UnknownExternalTrigger,
-        Rejection::TriggerModeNotAllowed { .. } => ToolErrorKind::ExternalTriggerModeNotAllowed,
+        Rejection::TriggerModeNotAllowed { .. } | Rejection::TriggerRevokedByOperator { .. } => {
+            ToolErrorKind::ExternalTriggerModeNotAllowed
+        }
         _ => ToolErrorKind::ToolExecutionFailed,
     };
     let error = ToolError::new(kind, rejection.to_string());

@@ -1,8 +1,9 @@
 //! Calls about work items, waits and timers, which the kernel answers in the commit of the round.
 
+use super::notification;
 use crate::draft::Draft;
 use crate::input::CurrentRound;
-use crate::timer::TimerMaker;
+use crate::timer::{FirstSlot, TimerCost, TimerMaker};
 use crate::{timer, wait, work};
 use holon_domain::block::ToolCall;
 use holon_domain::event::{Event, WorkItemCompletionWarning};
@@ -12,15 +13,40 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::turn::{CallPlace, OpenTurn};
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{
-    PlanArtifact, TodoState, ViewContext, WorkItemProvenance, WorkItemRecord, WorkItemView,
+    PlanArtifact, PlanStatus, TodoState, ViewContext, WorkItemProvenance, WorkItemRecord,
+    WorkItemView,
 };
-use holon_domain::{WorkItemId, limits, text};
+use holon_domain::{WaitId, WorkItemId, limits, text};
 use serde_json::{Value, json};
 
 /// Number of unfinished checklist entries that a warning names.
 const SAMPLE: usize = 3;
 
 const BINDING_NOTE: &str = "later calls of this turn are about this item unless they name another";
+
+/// Ends a wait that the agent names.
+fn cancel_wait(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    call: &ToolCall,
+    wait_id: &WaitId,
+) -> Result<ToolEnvelope, ToolError> {
+    let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
+    let wait = ended.ok_or_else(|| {
+        let id = text::preview(wait_id.as_str(), limits::EVENT_PREVIEW_BYTES);
+        ToolError::new(
+            ToolErrorKind::UnknownWait,
+            format!("this agent has no active wait {id:?}"),
+        )
+        .hint("AgentGet shows the active waits with their ids")
+    })?;
+    note_wait_progress(turn, &wait);
+    Ok(ToolEnvelope::success(
+        &call.name,
+        format!("wait {} is cancelled", wait.id),
+        json!({ "wait": wait }),
+    ))
+}
 
 /// Performs a call that changes work.
 pub(super) fn apply_call(
@@ -38,30 +64,20 @@ pub(super) fn apply_call(
         WorkIntent::Update {
             work_item_id,
             change,
-        } => update_item(draft, turn, call, work_item_id, change),
-        WorkIntent::Complete { work_item_id } => {
-            complete_item(draft, turn, call, round, work_item_id)
+        } => {
+            let plan_written = may_have_written(round, call);
+            update_item(draft, turn, call, work_item_id, change, plan_written)
         }
-        WorkIntent::CancelWait { wait_id } => {
-            let ended = wait::cancel(draft, wait_id, "the agent cancelled it");
-            let unknown = || {
-                let id = text::preview(wait_id.as_str(), limits::EVENT_PREVIEW_BYTES);
-                ToolError::new(
-                    ToolErrorKind::UnknownWait,
-                    format!("this agent has no active wait {id:?}"),
-                )
-                .hint("AgentGet shows the active waits with their ids")
-            };
-            ended.ok_or_else(unknown).map(|wait| {
-                note_wait_progress(turn, &wait);
-                ToolEnvelope::success(
-                    &call.name,
-                    format!("wait {} is cancelled", wait.id),
-                    json!({ "wait": wait }),
-                )
-            })
-        }
-        WorkIntent::CreateTimer(new) => create_timer(draft, turn, call, new),
+        WorkIntent::Complete {
+            work_item_id,
+            attachments,
+        } => notification::check_files(draft, attachments).and_then(|files| {
+            let done = complete_item(draft, turn, call, round, work_item_id)?;
+            notification::attach(draft, turn, &files);
+            Ok(done)
+        }),
+        WorkIntent::CancelWait { wait_id } => cancel_wait(draft, turn, call, wait_id),
+        WorkIntent::CreateTimer(new) => create_timer(draft, turn, call, new, FirstSlot::ByTime),
         WorkIntent::CreateTimerAfter {
             delay_ms,
             interval_ms,
@@ -76,7 +92,7 @@ pub(super) fn apply_call(
                 missed: *missed,
                 summary: summary.clone(),
             };
-            create_timer(draft, turn, call, &new)
+            create_timer(draft, turn, call, &new, FirstSlot::ByLength)
         }
         WorkIntent::CancelTimer { timer_id } => {
             let unknown = || {
@@ -107,19 +123,45 @@ fn update_item(
     call: &ToolCall,
     id: &WorkItemId,
     change: &WorkItemChange,
+    plan_written: bool,
 ) -> Result<ToolEnvelope, ToolError> {
+    take_word(draft, turn, id)?;
     let updated = work::update(draft, id, change, turn.authority)?;
     let item = &updated.item;
     if updated.changed {
         turn.note_progress(&item.id);
     }
     let summary = format!("work item {} is at revision {}", item.id, item.revision);
-    let result = json!({
+    let mut result = json!({
         "work_item": item_view(draft, item),
         "warnings": updated.warnings,
         "changed": updated.changed,
     });
+    if change.plan_status.is_some() && !plan_written {
+        warn_of_empty_plan(&mut result, item);
+    }
     Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// Returns true if a call of the round before this one may have written the plan file. The runtime reads the file again
+/// with the next request.
+fn may_have_written(round: &CurrentRound, call: &ToolCall) -> bool {
+    let earlier = round.calls().take_while(|(other, _)| other.id != call.id);
+    earlier
+        .filter_map(|(_, planned)| planned?.as_ref().ok())
+        .any(|intent| matches!(intent, Intent::Host(_)))
+}
+
+/// Adds a warning to the result of a call that says that a plan is ready, if its file holds nothing.
+fn warn_of_empty_plan(result: &mut Value, item: &WorkItemRecord) {
+    let plan = item.plan.as_ref();
+    let is_empty = plan.is_none_or(|plan| plan.preview_complete && plan.preview.trim().is_empty());
+    if item.plan_status == PlanStatus::Ready && is_empty {
+        result["plan_warning"] = json!({
+            "kind": "empty_plan",
+            "message": "plan_status is ready, but the plan file was empty when it was last read: write the plan into the file",
+        });
+    }
 }
 
 fn create_timer(
@@ -127,16 +169,23 @@ fn create_timer(
     turn: &OpenTurn,
     call: &ToolCall,
     new: &NewTimer,
+    start: FirstSlot,
 ) -> Result<ToolEnvelope, ToolError> {
-    let timer = timer::create(draft, new, turn.authority, TimerMaker::Agent)?;
+    let timer = timer::create(draft, new, turn.authority, TimerMaker::Agent, start)?;
     let first = timer
         .next_fire_at
         .map(|at| at.to_string())
         .unwrap_or_default();
+    let cost = TimerCost::of(&timer, &draft.agent);
+    let words = cost.map_or_else(String::new, |cost| format!(": {}", cost.words()));
     Ok(ToolEnvelope::success(
         &call.name,
-        format!("timer {} fires first at {first}", timer.id),
-        json!({ "timer": timer }),
+        format!("timer {} fires first at {first}{words}", timer.id),
+        json!({
+            "timer": timer,
+            "ticks_a_day": cost.map(|cost| cost.ticks_a_day),
+            "tokens_a_day": cost.and_then(|cost| cost.tokens_a_day),
+        }),
     ))
 }
 
@@ -147,6 +196,7 @@ fn pick_item(
     id: &WorkItemId,
     reason: Option<&str>,
 ) -> Result<ToolEnvelope, ToolError> {
+    take_word(draft, turn, id)?;
     let picked = work::pick(draft, id, reason)?;
     turn.bind(picked.current.id.clone());
     let warnings: Vec<&str> = picked
@@ -173,28 +223,54 @@ fn complete_item(
     round: &CurrentRound,
     id: &WorkItemId,
 ) -> Result<ToolEnvelope, ToolError> {
+    work::open_item(draft, id)?;
+    wait::handle_word(draft, turn, id);
+    let current = draft.agent.work.current.as_ref();
+    let was_current = current.is_some_and(|current| current.id == *id);
     let (item, warnings) = work::complete(draft, turn, id)?;
+    turn.name_item(&item.id);
     turn.note_progress(&item.id);
     let mut warnings: Vec<Value> = warnings
         .iter()
         .map(|message| unfinished_warning(&item, message))
         .collect();
-    if round.report().is_empty() {
+    let has_text = !round.report().is_empty();
+    if !has_text {
         warnings.push(json!({
             "kind": "missing_report",
             "message": work::MISSING_REPORT,
         }));
     }
+    let report_delivered = has_text && work::is_reported(turn, round, &item.id);
     if draft.agent.active_tasks > 0 {
         warnings.push(active_tasks_warning(draft, &item));
     }
+    let current = draft.agent.work.current.as_ref();
     let result = json!({
         "work_item": item_view(draft, &item),
+        "current_work_item_id": current.map(|current| &current.id),
+        "focus_released": was_current,
         "warnings": warnings,
         "completed_transition": true,
+        "report_delivered": report_delivered,
     });
-    let summary = format!("work item {} is completed", item.id);
+    let summary = completion_words(&item.id, was_current, report_delivered);
     Ok(ToolEnvelope::success(&call.name, summary, result))
+}
+
+/// Says what became of a completed item, of its report and of the focus.
+fn completion_words(id: &WorkItemId, was_current: bool, report_delivered: bool) -> String {
+    let report = if report_delivered {
+        "; the text of this answer is delivered as its report, do not repeat it"
+    } else {
+        ""
+    };
+    let focus = if was_current {
+        "; no item has the focus now, PickWorkItem gives it to another"
+    } else {
+        ""
+    };
+    format!("work item {id} is completed{report}{focus}")
 }
 
 /// Warns that tasks of the agent go on after an item was completed.
@@ -232,6 +308,15 @@ fn unfinished_warning(item: &WorkItemRecord, message: &str) -> Value {
     })
 }
 
+/// Notes a call about an open item: the turn is about it unless it is about another one, and the item's wait that a
+/// message of the turn interrupted is over.
+fn take_word(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId) -> Result<(), ToolError> {
+    work::open_item(draft, id)?;
+    turn.name_item(id);
+    wait::handle_word(draft, turn, id);
+    Ok(())
+}
+
 /// Creates the row of a new item after its plan file was written.
 pub(super) fn create_item(
     draft: &mut Draft<'_>,
@@ -248,7 +333,7 @@ pub(super) fn create_item(
     let provenance = WorkItemProvenance {
         authority: turn.authority,
         turn_index: Some(turn.turn_index),
-        message_id: Some(turn.message_id.clone()),
+        message_id: Some(turn.asked_by().clone()),
         reply_route: turn.reply_route.clone(),
     };
     let plan = PlanArtifact {
@@ -260,7 +345,8 @@ pub(super) fn create_item(
         "work item {} is made; PickWorkItem gives it the focus",
         item.id
     );
-    let result = json!({ "work_item": item_view(draft, &item) });
+    let mut result = json!({ "work_item": item_view(draft, &item) });
+    warn_of_empty_plan(&mut result, &item);
     Some(ToolEnvelope::success(&call.name, summary, result))
 }
 
@@ -272,6 +358,9 @@ pub(super) fn declare_wait(
     new: &NewWait,
 ) -> Result<(ToolEnvelope, WaitRecord), ToolError> {
     let wait = wait::declare(draft, turn, new)?;
+    if let Some(id) = &wait.work_item_id {
+        turn.name_item(id);
+    }
     note_wait_progress(turn, &wait);
     let summary = format!(
         "waiting for: {}",

@@ -1,25 +1,27 @@
 //! Declares a wait: checks its sources, sets its due time and replaces an older wait.
 
-use super::{end_agent_wait, end_item_wait};
+use super::{end_agent_wait, end_item_wait, handle_word};
 use crate::draft::Draft;
-use crate::work;
+use crate::planted::{Fault, is_planted};
+use crate::{trigger, work};
 use holon_domain::agent::AgentWait;
 use holon_domain::event::{
     Event, ExternalWaitWithoutRecovery, MissingCurrentWorkItemBeforeWait, WaitingIntentCreated,
 };
 use holon_domain::intent::{NewWait, WakeCondition};
-use holon_domain::timer::{DueAction, DueId, DueTime};
+use holon_domain::timer::{DueAction, DueId};
 use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::trigger::TriggerRecord;
 use holon_domain::turn::OpenTurn;
-use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus, WakeSource};
+use holon_domain::wait::{WaitRecord, WaitStatus, WakeSource};
 use holon_domain::work_item::{ItemWait, WorkItemRecord};
-use holon_domain::{Timestamp, WaitId, limits, text};
+use holon_domain::{Timestamp, TriggerId, WaitId, limits, text};
 use serde_json::json;
 
 /// Declares a wait. An older wait of the same item, or of the agent itself, is cancelled.
 pub(crate) fn declare(
     draft: &mut Draft<'_>,
-    turn: &OpenTurn,
+    turn: &mut OpenTurn,
     new: &NewWait,
 ) -> Result<WaitRecord, ToolError> {
     let current = draft.agent.work.current.as_ref();
@@ -32,6 +34,13 @@ pub(crate) fn declare(
         None => None,
     };
     check(draft, new, item.as_ref())?;
+    let item = match &item_id {
+        Some(id) => {
+            handle_word(draft, turn, id);
+            draft.work_item(id)
+        }
+        None => None,
+    };
     let item = replace_older(draft, item);
     let wait = record(draft, turn, new, item_id);
     draft.event(Event::WaitingIntentCreated(WaitingIntentCreated {
@@ -46,6 +55,8 @@ pub(crate) fn declare(
     draft.agent.work.active_waits += 1;
     match item {
         Some(mut item) => {
+            // Word of an older wait would be taken for word of this one.
+            item.ended_wait = None;
             item.wait = Some(ItemWait {
                 wait_id: wait.id.clone(),
                 kind: wait.kind,
@@ -59,16 +70,23 @@ pub(crate) fn declare(
                 kind: wait.kind,
                 waiting_for: text::preview(&wait.waiting_for, limits::EVENT_PREVIEW_BYTES),
                 due_at: wait.due_at,
+                asks_operator: asks_operator(&wait),
             });
         }
     }
     Ok(wait)
 }
 
+/// Returns true if a wait asks an operator a question. One of the agent itself then holds back the ticks for open work.
+fn asks_operator(wait: &WaitRecord) -> bool {
+    wait.question.is_some() && wait.is_for_operator() && !is_planted(Fault::QuestionPassedOver)
+}
+
 /// Records what an operator should know about a wait: it keeps no item from being offered, or may never end by itself.
 fn record_risks(draft: &mut Draft<'_>, wait: &WaitRecord) {
     let open_work_items = draft.agent.work.items.open();
-    if wait.work_item_id.is_none() && open_work_items > 0 {
+    let holds_work = wait.work_item_id.is_some() || asks_operator(wait);
+    if !holds_work && open_work_items > 0 {
         draft.event(Event::MissingCurrentWorkItemBeforeWait(
             MissingCurrentWorkItemBeforeWait {
                 wait_id: wait.id.clone(),
@@ -137,7 +155,35 @@ fn check_source(draft: &Draft<'_>, on: &WakeCondition) -> Result<(), ToolError> 
         | WakeCondition::After { .. }
         | WakeCondition::External { .. }
         | WakeCondition::Operator => Ok(()),
+        WakeCondition::Trigger {
+            external_trigger_id,
+        } => check_trigger(draft, external_trigger_id),
     }
+}
+
+/// Refuses a trigger that is unknown or revoked: no delivery to it would ever arrive.
+fn check_trigger(draft: &Draft<'_>, id: &TriggerId) -> Result<(), ToolError> {
+    let triggers = draft.triggers();
+    let known = triggers.iter().find(|trigger| trigger.id == *id);
+    if known.is_some_and(TriggerRecord::is_active) {
+        return Ok(());
+    }
+    let is_withdrawn =
+        |revoked: &TriggerRecord| trigger::is_withdrawn(draft, revoked.delivery_mode);
+    let hint = match known.is_some_and(is_withdrawn) {
+        true => {
+            "it was revoked, and no new one of its mode can be made until your operator allows it; wait for the \
+             operator or for a time"
+        }
+        false => "CreateExternalTrigger returns the active one of a mode with its id",
+    };
+    let id = text::preview(id.as_str(), limits::EVENT_PREVIEW_BYTES);
+    Err(ToolError::new(
+        ToolErrorKind::InvalidToolInput,
+        format!("this agent has no active external trigger {id:?}"),
+    )
+    .details(json!({ "external_trigger_id": id }))
+    .hint(hint))
 }
 
 fn no_room() -> ToolError {
@@ -178,12 +224,12 @@ fn record(
         id,
         agent_id: draft.agent.identity.agent_id.clone(),
         work_item_id,
-        kind: wake_sources
-            .first()
-            .map_or(WaitKind::Timer, WakeSource::kind),
+        kind: WakeSource::kind_of(&wake_sources),
         status: WaitStatus::Active,
         waiting_for: new.reason.clone(),
         source: outside_source(&wake_sources),
+        external_trigger_id: trigger_of(&wake_sources),
+        question: new.question.clone(),
         wake_sources,
         external_ref: new.external_ref.clone(),
         due_at,
@@ -205,7 +251,7 @@ fn set_due(draft: &mut Draft<'_>, id: &WaitId, new: &NewWait, at: Timestamp) -> 
     let on_the_wall =
         |on: &WakeCondition| matches!(on, WakeCondition::Time { at: named } if *named == at);
     if new.wake_on.iter().any(on_the_wall) {
-        draft.set_due_time(DueTime::Slot(at), due)
+        draft.set_slot(at, due)
     } else {
         draft.set_due(at, due)
     }
@@ -219,6 +265,12 @@ fn source(draft: &Draft<'_>, on: &WakeCondition) -> WakeSource {
         WakeCondition::External { source } => WakeSource::ExternalIngress {
             source: source.clone(),
             external_trigger_id: None,
+        },
+        WakeCondition::Trigger {
+            external_trigger_id,
+        } => WakeSource::ExternalIngress {
+            source: None,
+            external_trigger_id: Some(external_trigger_id.clone()),
         },
         WakeCondition::Operator => WakeSource::OperatorInput,
         WakeCondition::Time { at } => WakeSource::Timer { wake_at: *at },
@@ -240,9 +292,23 @@ fn due_at(draft: &Draft<'_>, new: &NewWait, sources: &[WakeSource]) -> Option<Ti
     times.chain(recheck).min()
 }
 
-fn outside_source(sources: &[WakeSource]) -> Option<String> {
+pub(super) fn outside_source(sources: &[WakeSource]) -> Option<String> {
     sources.iter().find_map(|source| match source {
         WakeSource::ExternalIngress { source, .. } => source.clone(),
+        WakeSource::TaskResult { .. }
+        | WakeSource::Timer { .. }
+        | WakeSource::OperatorInput
+        | WakeSource::SystemTick => None,
+    })
+}
+
+/// Returns the external trigger that a wait names first.
+pub(super) fn trigger_of(sources: &[WakeSource]) -> Option<TriggerId> {
+    sources.iter().find_map(|source| match source {
+        WakeSource::ExternalIngress {
+            external_trigger_id,
+            ..
+        } => external_trigger_id.clone(),
         WakeSource::TaskResult { .. }
         | WakeSource::Timer { .. }
         | WakeSource::OperatorInput

@@ -6,7 +6,7 @@ use crate::draft::Draft;
 use crate::input::{Reply, WorkCommand};
 use crate::planted::{Fault, is_planted};
 use crate::rejection::Rejection;
-use crate::timer::TimerMaker;
+use crate::timer::{FirstSlot, TimerMaker};
 use crate::{admission, timer, wait};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -71,9 +71,11 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
         WorkCommand::CancelWait { wait_id } => {
             let ended = wait::cancel(draft, wait_id, "an operator cancelled it");
             let wait = ended.ok_or(Rejection::NoSuchWait { agent_id })?;
+            let ended = std::slice::from_ref(&wait);
+            wait::report_ended(draft, ended, "Your operator cancelled your wait.");
             Ok(Reply::Wait(Box::new(wait)))
         }
-        WorkCommand::CreateTimer(new) => create_timer(draft, new, authority),
+        WorkCommand::CreateTimer(new) => create_timer(draft, new, authority, FirstSlot::ByTime),
         WorkCommand::CreateTimerAfter {
             delay_ms,
             interval_ms,
@@ -86,7 +88,7 @@ pub(crate) fn command(draft: &mut Draft<'_>, command: &WorkCommand) -> Result<Re
                 missed: *missed,
                 summary: summary.clone(),
             };
-            create_timer(draft, &new, authority)
+            create_timer(draft, &new, authority, FirstSlot::ByLength)
         }
         WorkCommand::CancelTimer { timer_id } => {
             let timer =
@@ -122,9 +124,10 @@ fn create_timer(
     draft: &mut Draft<'_>,
     new: &NewTimer,
     authority: AuthorityClass,
+    start: FirstSlot,
 ) -> Result<Reply, Rejection> {
     let agent_id = draft.agent.identity.agent_id.clone();
-    let timer = timer::create(draft, new, authority, TimerMaker::Operator)
+    let timer = timer::create(draft, new, authority, TimerMaker::Operator, start)
         .map_err(|error| to_rejection(&agent_id, error))?;
     draft.event(Event::TimerCreateRequested(TimerCreateRequested {
         timer_id: timer.id.clone(),

@@ -49,6 +49,7 @@ pub(super) fn complete_item(
     );
     clear_recheck(draft, &mut item);
     item.blocked_by = None;
+    item.ended_wait = None;
     item.state = WorkItemState::Completed;
     touch(draft, &mut item);
     let warnings = unfinished(&item);
@@ -66,6 +67,9 @@ pub(super) fn complete_item(
     let focused = current.is_some_and(|current| current.id == item.id);
     if focused {
         draft.agent.work.current = None;
+        if draft.agent.supervision.is_some() {
+            draft.agent.work.released = Some(item.id.clone());
+        }
         draft.event(Event::WorkItemFocusReleased(WorkItemFocusReleased {
             work_item_id: item.id.clone(),
             reason: "completed".to_owned(),

@@ -53,20 +53,19 @@ pub(crate) fn handle_answered_request(
 fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, reminder: &StaleReminder) {
     let (turn_index, round) = (turn.turn_index, turn.rounds);
     let work_item_id = reminder.work_item_id.clone();
-    draft.event(if reminder.skipped {
-        Event::WorkItemStaleReminderSkipped(WorkItemStaleReminderSkipped {
+    draft.event(match reminder.skipped {
+        Some(skip) => Event::WorkItemStaleReminderSkipped(WorkItemStaleReminderSkipped {
             turn_index,
             round,
             work_item_id,
-            reason: "over_budget".to_owned(),
-        })
-    } else {
-        Event::WorkItemStaleReminderInjected(WorkItemStaleReminderInjected {
+            reason: skip.as_str().to_owned(),
+        }),
+        None => Event::WorkItemStaleReminderInjected(WorkItemStaleReminderInjected {
             turn_index,
             round,
             work_item_id,
             rounds_since_work_item_update: reminder.rounds_since_update,
-        })
+        }),
     });
 }
 

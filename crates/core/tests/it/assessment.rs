@@ -133,6 +133,7 @@ fn rest() -> Dimension {
 fn last_turn() -> Dimension {
     let set = |end: Option<(TerminalKind, TerminalReason)>| -> Change {
         let record = end.map(|(kind, reason)| TerminalRecord {
+            last_assistant_message: None,
             turn_index: 1,
             kind,
             reason,

@@ -4,9 +4,13 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::Input;
+use holon_core::assess::{AssessmentInput, assess};
 use holon_core::explain::{ExplainedRows, explain};
 use holon_domain::brief::ActionCode;
-use holon_domain::budget::{Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms};
+use holon_domain::budget::{
+    Budget, BudgetKey, BudgetMeter, BudgetPeriod, BudgetScope, CallTerms, UnreadableBudget,
+};
+use holon_domain::closure::WaitingReason;
 use holon_domain::event::{Event, SuspensionEnd};
 use holon_domain::message::Priority;
 use holon_domain::model::ModelPrice;
@@ -414,4 +418,110 @@ fn deaths_before_a_suspension_do_not_count_against_the_turn_that_goes_on() {
         world.agent.open_turn.is_none(),
         "the third death in a row sets the message aside"
     );
+}
+
+#[test]
+fn a_turn_that_a_budget_of_the_day_holds_waits_for_a_time_and_not_for_something_outside() {
+    let mut world = states::idle();
+    limit(&mut world, BudgetPeriod::Day, 1);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    if !is_suspended(&world) {
+        measure(&mut world, 900, 100);
+    }
+    assert!(is_suspended(&world));
+    let shown = assess(AssessmentInput::new(&world.agent, &world.queue()));
+    let closure = shown.closure.expect("it waits");
+    assert_eq!(closure.waiting_reason, Some(WaitingReason::AwaitingTimer));
+    assert!(
+        closure.evidence[0].contains("a budget is reached"),
+        "{closure:?}"
+    );
+}
+
+#[test]
+fn a_budget_that_cannot_be_read_suspends_what_it_may_cover_until_an_operator_sets_it() {
+    let other = holon_domain::AgentId::parse("other").expect("a name");
+    let cases = [
+        (BudgetScope::Host, true),
+        (BudgetScope::Agent(make::agent_id()), true),
+        (BudgetScope::Tree(make::agent_id()), true),
+        (BudgetScope::Agent(other), false),
+    ];
+    for (scope, covers) in cases {
+        let mut world = states::idle();
+        let period = BudgetPeriod::Total;
+        world.host.unreadable_budgets = vec![UnreadableBudget {
+            row: "budgets 1: its record is no budget".to_owned(),
+            keys: vec![BudgetKey { scope, period }],
+            stored_as: None,
+        }]
+        .into();
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        assert_eq!(is_suspended(&world), covers);
+        if covers {
+            let words = &world.briefs[0].text;
+            let told = format!("{words:?}");
+            assert!(
+                told.contains("budgets 1: its record is no budget"),
+                "{told}"
+            );
+            assert!(told.contains("holon budget clear"), "{told}");
+        }
+        world.host.unreadable_budgets = Vec::new().into();
+        world.send(Input::BudgetChanged);
+        assert!(!is_suspended(&world));
+        assert!(world.stamp().is_some(), "a model is asked");
+    }
+}
+
+#[test]
+fn the_refusal_by_a_row_under_another_name_says_to_remove_that_row_first() {
+    let mut world = states::idle();
+    let other = holon_domain::AgentId::parse("other").expect("a name");
+    let of = |scope| BudgetKey {
+        scope,
+        period: BudgetPeriod::Total,
+    };
+    let (stored_as, meant) = (
+        of(BudgetScope::Agent(other)),
+        of(BudgetScope::Agent(make::agent_id())),
+    );
+    world.host.unreadable_budgets = vec![UnreadableBudget {
+        row: "budgets agent other total: its record is of another budget".to_owned(),
+        keys: vec![stored_as.clone(), meant.clone()],
+        stored_as: Some(stored_as),
+    }]
+    .into();
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    assert!(is_suspended(&world));
+    let told = format!("{:?}", world.briefs[0].text);
+    let steps = format!(
+        "holon budget clear --agent other, then holon budget set {}",
+        meant.options()
+    );
+    assert!(told.contains(&steps), "{told}");
+}
+
+#[test]
+fn a_budget_whose_row_is_lost_suspends_the_turn_until_it_is_cleared_or_set_again() {
+    for is_cleared in [true, false] {
+        let mut world = states::idle();
+        limit(&mut world, BudgetPeriod::Total, 1_000_000);
+        let lost = world.meters.remove(&key(BudgetPeriod::Total));
+        world.send(make::admit(make::prompt(Priority::Normal)));
+        assert!(is_suspended(&world));
+        let told = format!("{:?}", world.briefs[0].text);
+        assert!(told.contains("there is no such row"), "{told}");
+        world.send(Input::BudgetChanged);
+        assert!(is_suspended(&world), "nothing has changed");
+        if is_cleared {
+            world.host.budgets = Vec::new().into();
+        } else {
+            let lost = lost.expect("it was there");
+            world.meters.insert(key(BudgetPeriod::Total), lost);
+        }
+        world.send(Input::BudgetChanged);
+        assert!(!is_suspended(&world));
+        assert!(world.stamp().is_some(), "a model is asked");
+    }
 }

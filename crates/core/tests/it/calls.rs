@@ -50,7 +50,7 @@ fn a_turn_queues_only_so_many_follow_ups() {
 }
 
 #[test]
-fn sleep_ends_the_turn_only_when_it_stands_alone() {
+fn sleep_ends_the_turn_only_if_no_result_has_to_be_read_first() {
     let mut world = states::resting(Some(5_000));
     assert_eq!(world.ended_as(), Some(TerminalReason::Slept));
     let rest = world.agent.rest.clone().expect("it rests");

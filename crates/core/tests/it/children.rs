@@ -3,13 +3,16 @@
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
+use holon_core::delegation::observe;
 use holon_core::{Input, Rejection, Reply, Stamp};
 use holon_domain::agent::{AgentIdentity, AgentKind, Lifecycle, Visibility};
 use holon_domain::authority::AuthorityClass;
-use holon_domain::delegation::{ParentMessage, Supervision, WorktreeEnd};
+use holon_domain::brief::BriefText;
+use holon_domain::delegation::{ChildFacts, ChildPhase, ParentMessage, Supervision, WorktreeEnd};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
 use holon_domain::message::Priority;
+use holon_domain::model::ModelFailureKind;
 use holon_domain::send::AgentSend;
 use holon_domain::workspace::WorktreeSession;
 use holon_domain::{AgentId, DelegationId, MessageId, TaskId, WorkItemId};
@@ -158,6 +161,8 @@ fn the_worktree_of_an_ended_child_is_looked_at_once_and_kept_if_it_holds_work() 
         WorktreeEnd::Removed,
         WorktreeEnd::Kept {
             reasons: vec!["tracked files have changes (2)".to_owned()],
+            changed_files: vec!["src/lib.rs".to_owned()],
+            changed_files_total: 2,
         },
     ] {
         let mut world = in_worktree(working());
@@ -202,6 +207,18 @@ fn the_worktree_of_a_removed_child_goes_before_its_home() {
 }
 
 #[test]
+fn the_end_of_a_child_names_the_files_its_patches_changed() {
+    let mut world = working();
+    crate::work::memory::patch_files(&mut world, &["src/a.rs", "src/b.rs"]);
+    world.send(ModelAnswer::words("done").to(&world));
+    let ended = world.sends.iter().find_map(|(_, sent)| match sent {
+        AgentSend::ChildEnded { end, .. } => Some(end.changed_files.clone()),
+        _ => None,
+    });
+    assert_eq!(ended.expect("an end"), ["src/b.rs", "src/a.rs"]);
+}
+
+#[test]
 fn the_calls_of_a_child_count_against_the_work_item_it_was_made_for() {
     let mut world = working();
     let answer = ModelAnswer::words("done").to(&world);
@@ -212,4 +229,99 @@ fn the_calls_of_a_child_count_against_the_work_item_it_was_made_for() {
         .map(|charge| charge.work_item_id.as_ref().map(WorkItemId::as_str))
         .collect();
     assert_eq!(charged, [Some("work_of_parent")]);
+}
+
+#[test]
+fn the_end_of_a_child_names_the_item_that_it_worked_on_even_when_that_is_completed() {
+    let mut world = working();
+    let id = crate::work::agent_makes(&mut world);
+    crate::work::call(&mut world, vec![crate::work::pick(&id)]);
+    crate::work::call(&mut world, vec![crate::work::complete(&id)]);
+    world.send(ModelAnswer::words("mended").to(&world));
+    let ended = world.sends.iter().find_map(|(_, sent)| match sent {
+        AgentSend::ChildEnded { end, .. } => Some(end.clone()),
+        _ => None,
+    });
+    let ended = ended.expect("an end");
+    assert!(ended.completed, "{ended:?}");
+    assert_eq!(ended.work_item_id, Some(id));
+}
+
+#[test]
+fn a_failed_child_names_its_model_and_what_its_parent_can_do() {
+    let mut world = working();
+    // A request that no model accepts ends the turn.
+    let stamp = world.stamp().expect("a model is asked");
+    world.send(make::failed(
+        ModelFailureKind::InvalidRequest,
+        stamp,
+        world.now,
+    ));
+    let [(completed, told)] = ends(&world).try_into().expect("one end");
+    assert!(!completed);
+    for part in [
+        "the provider said no",
+        "scripted/default",
+        "Next step: spawn another child",
+    ] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let brief = world.briefs.last().expect("a failure brief");
+    assert_eq!(brief.text, BriefText::Words(told));
+}
+
+#[test]
+fn what_a_child_says_while_it_works_is_its_progress() {
+    let mut world = working();
+    let facts = |world: &World, result: Option<&str>| ChildFacts {
+        agent: world.agent.clone(),
+        aside: None,
+        pending: 0,
+        task: None,
+        objective: None,
+        last_progress_brief: None,
+        last_result_brief: result.map(str::to_owned),
+    };
+    assert_eq!(observe(&facts(&world, None)).last_progress_brief, None);
+    let mut round = ModelAnswer::calls(vec![make::exec()]);
+    round.words = "half of the files are counted";
+    world.send(round.to(&world));
+    let seen = observe(&facts(&world, Some("an earlier answer")));
+    assert_eq!(
+        seen.last_progress_brief.as_deref(),
+        Some("half of the files are counted")
+    );
+    let mut world = working();
+    world.send(ModelAnswer::words("seven files").to(&world));
+    let seen = observe(&facts(&world, Some("seven files")));
+    assert_eq!(seen.last_progress_brief, None, "it has ended");
+    assert_eq!(seen.last_result_brief.as_deref(), Some("seven files"));
+}
+
+#[test]
+fn a_child_that_was_put_aside_is_no_child_at_work() {
+    let world = working();
+    let mut facts = ChildFacts {
+        agent: world.agent.clone(),
+        aside: None,
+        pending: 0,
+        task: None,
+        objective: None,
+        last_progress_brief: None,
+        last_result_brief: None,
+    };
+    assert_eq!(observe(&facts).phase, ChildPhase::Running);
+    facts.aside = Some("log 1: cut off".to_owned());
+    let seen = observe(&facts);
+    assert_eq!(seen.phase, ChildPhase::Blocked);
+    assert_eq!(
+        seen.blocked_reason.as_deref(),
+        Some("put_aside: log 1: cut off")
+    );
+    facts.agent.archived_at = Some(world.now);
+    let ended = observe(&facts);
+    assert_eq!(
+        (ended.phase, ended.blocked_reason),
+        (ChildPhase::Terminal, None)
+    );
 }

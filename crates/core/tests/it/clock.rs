@@ -48,6 +48,7 @@ fn set_back(world: &mut World, by_ms: u64) -> Input {
     Input::ClockSetBack {
         by_ms,
         pauses: running(world),
+        slots: Vec::new(),
     }
 }
 
@@ -80,6 +81,7 @@ fn after_a_restart_a_pause_set_in_the_future_takes_its_full_length_once_more() {
         let input = Input::ClockSetBack {
             by_ms: 0,
             pauses: running(&world),
+            slots: Vec::new(),
         };
         world.send(input);
         let left = only(&world).ends_at().millis_since(world.now);

@@ -6,6 +6,7 @@ use holon_domain::block::ToolCall;
 use holon_domain::command::{CapturedStream, CommandEnd, CommandOutput};
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::Effect;
+use holon_domain::event::BatchItemEnd;
 use holon_domain::intent::{
     ApplyPatch, BatchItem, DuplicatePolicy, ExecCommand, ExecCommandBatch, HostAction, Intent,
     TaskOutput,
@@ -226,9 +227,18 @@ pub(crate) fn reported(world: &World, task: &TaskRecord, report: TaskReport) -> 
     task_ended(stamp_of(following), task.id.clone(), report)
 }
 
-/// Finishes every patch whose turn was cancelled.
+/// Builds the report of a batch of which the first command was stopped.
+pub(crate) fn batch_stopped(stamp: Stamp) -> Input {
+    let items = vec![BatchItemEnd::Stopped, BatchItemEnd::NotBegun];
+    Input::BatchStopped { stamp, items }
+}
+
+/// Finishes every patch and stops every batch whose turn was cancelled.
 pub(crate) fn finish_patches(world: &mut World) {
     while let Some(stamp) = world.patches().first().map(|open| stamp_of(open)) {
         world.send(Input::PatchFinished { stamp });
+    }
+    while let Some(stamp) = world.batches().first().map(|open| stamp_of(open)) {
+        world.send(batch_stopped(stamp));
     }
 }

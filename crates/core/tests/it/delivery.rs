@@ -4,16 +4,18 @@ use crate::commands;
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
+use holon_core::delegation::with_child as shown_with;
 use holon_core::{Input, Rejection, Reply};
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
-use holon_domain::delegation::{ChildFacts, ChildTask};
+use holon_domain::delegation::{ChildFacts, ChildTask, CleanupStatus, WorktreeEnd};
 use holon_domain::intent::Intent;
 use holon_domain::message::Priority;
 use holon_domain::queue::QueueStatus;
 use holon_domain::send::{AgentSend, ChildEnd, SendId, Verdict};
 use holon_domain::task::{TaskKind, TaskRecoverySpec, TaskStatus, WorkspaceMode};
 use holon_domain::turn::Phase;
+use holon_domain::workspace::WorktreeSession;
 use holon_domain::{AgentId, DelegationId, TaskId};
 
 fn bob() -> AgentId {
@@ -141,6 +143,8 @@ fn child_ended(task_id: &TaskId, completed: bool) -> Input {
         end: ChildEnd {
             completed,
             summary: "the docs are written".to_owned(),
+            work_item_id: None,
+            changed_files: vec!["src/docs.md".to_owned()],
         },
     })
 }
@@ -229,6 +233,9 @@ fn naming_child(mut world: World, child: &AgentId) -> World {
             child_agent_id: child.clone(),
             delegation_id: DelegationId::from_stored("dlg_1"),
             worktree: None,
+            child_work_item_id: None,
+            changed_files: Vec::new(),
+            worktree_state: None,
         })),
     });
     world
@@ -244,6 +251,7 @@ fn an_agent_that_could_not_be_told_of_the_end_of_its_child_finds_it_when_it_reco
         agent.archived_at = archived.then_some(world.now);
         let facts = ChildFacts {
             agent,
+            aside: None,
             pending: 0,
             task: None,
             objective: None,
@@ -256,6 +264,64 @@ fn an_agent_that_could_not_be_told_of_the_end_of_its_child_finds_it_when_it_reco
         assert_eq!(world.agent.open_turn.is_some(), archived);
         assert_eq!(world.violations(), []);
     }
+}
+
+#[test]
+fn the_result_of_a_child_names_what_it_changed_and_its_worktree_is_pending_until_it_was_looked_at()
+{
+    let child = AgentId::parse("helper").expect("a good name");
+    let (world, id) = with_child();
+    let mut world = naming_child(world, &child);
+    let worktree = WorktreeSession {
+        original_working_directory: "/w/project".to_owned(),
+        original_branch: "main".to_owned(),
+        worktree_path: "/w/child-1".to_owned(),
+        worktree_branch: "holon/child-1".to_owned(),
+        base_commit: "f".repeat(40),
+    };
+    if let Some(TaskRecoverySpec::ChildAgentTask {
+        child: Some(own), ..
+    }) = &mut world.tasks[0].recovery
+    {
+        own.worktree = Some(worktree);
+    }
+    world.send(child_ended(&id, true));
+    let turn = world.agent.open_turn.as_ref().expect("the parent is told");
+    let told = world.messages[&turn.message_seq]
+        .entry
+        .envelope
+        .body
+        .render();
+    for part in ["src/docs.md", "/w/child-1", "cleanup_status=pending"] {
+        assert!(told.contains(part), "{part} in {told}");
+    }
+    let mut agent = states::idle().agent;
+    agent.archived_at = Some(world.now);
+    let mut facts = ChildFacts {
+        agent,
+        aside: None,
+        pending: 0,
+        task: None,
+        objective: None,
+        last_progress_brief: None,
+        last_result_brief: None,
+    };
+    let seen = |facts: &ChildFacts| {
+        let shown = shown_with(world.tasks[0].clone(), Some(facts));
+        shown.child_supervision.expect("a child")
+    };
+    let pending = seen(&facts);
+    assert_eq!(pending.cleanup_status, Some(CleanupStatus::Pending));
+    assert_eq!(pending.changed_files, ["src/docs.md"]);
+    assert_eq!(pending.changed_files_total, None);
+    facts.agent.worktree_end = Some(WorktreeEnd::Kept {
+        reasons: vec!["tracked files have changes (2)".to_owned()],
+        changed_files: vec!["src/docs.md".to_owned(), "notes.md".to_owned()],
+        changed_files_total: 2,
+    });
+    let kept = seen(&facts);
+    assert_eq!(kept.cleanup_status, Some(CleanupStatus::Retained));
+    assert_eq!(kept.changed_files_total, Some(2));
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::make;
 use crate::world::World;
-use holon_core::Input;
-use holon_core::import::{ImportedAgent, check_record};
+use holon_core::import::{ImportedAgent, check_record, check_settings};
+use holon_core::{Input, Rejection};
 use holon_domain::agent::{AgentRecord, Lifecycle, ProfilePreset};
 use holon_domain::archive::{
     ArchiveRecord, ArchivedModel, ArchivedRecheck, ArchivedTimer, ArchivedWorkItem, ImportOrigin,
@@ -437,4 +437,32 @@ fn an_agent_from_an_archive_has_a_wake_trigger_of_its_own() {
     let world = imported(record());
     assert_eq!(world.triggers.len(), 1);
     assert!(world.triggers[0].is_active());
+}
+
+#[test]
+fn an_archive_that_makes_the_settings_too_large_is_refused() {
+    let of = |anchor_bytes: usize| ImportedAgent {
+        new: make::new_agent(),
+        record: ArchiveRecord {
+            workspaces: (0..limits::ATTACHED_WORKSPACES)
+                .map(|number| AttachedWorkspace {
+                    workspace_id: WorkspaceId::from_stored(format!("ws-{number}")),
+                    workspace_anchor: format!("/{}", "x".repeat(anchor_bytes)),
+                    repository: None,
+                })
+                .collect(),
+            ..record()
+        },
+        origin: ImportOrigin {
+            agent_id: AgentId::parse("source").unwrap(),
+            exported_at: make::T0,
+        },
+    };
+    assert_eq!(check_settings(&of(100), make::T0), Ok(()));
+    let each = limits::AGENT_SETTINGS_BYTES / limits::ATTACHED_WORKSPACES;
+    let refused = check_settings(&of(each), make::T0);
+    assert!(
+        matches!(refused, Err(Rejection::TooLarge { .. })),
+        "{refused:?}"
+    );
 }

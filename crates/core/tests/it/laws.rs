@@ -8,12 +8,13 @@ use holon_domain::block::calls_of;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
+use holon_domain::intent::Intent;
 use holon_domain::log::LogEntry;
 use holon_domain::message::{MessageKind, Priority};
 use holon_domain::queue::QueueStatus;
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_domain::tool::ToolErrorKind;
-use holon_domain::turn::Phase;
+use holon_domain::turn::{OpenTurn, Phase};
 use holon_domain::{TaskId, limits};
 use std::collections::BTreeMap;
 
@@ -89,7 +90,8 @@ pub(crate) fn assert_rows_agree(world: &World) {
     assert_patches_are_finished(world);
     assert_interjections(world);
     if let Some(turn) = &world.agent.open_turn {
-        let in_bounds = turn.rounds < turn.max_rounds;
+        let in_bounds = turn.rounds < turn.max_rounds
+            || turn.rounds == turn.max_rounds && runs_before_rest(world, turn);
         assert!(in_bounds, "an open turn has rounds left");
     }
     let own = world.in_status(QueueStatus::Queued).into_iter();
@@ -104,6 +106,17 @@ pub(crate) fn assert_rows_agree(world: &World) {
         turn.followups <= limits::FOLLOWUPS_PER_TURN
             && turn.output_limit_hits <= limits::OUTPUT_LIMIT_RECOVERIES
     }));
+}
+
+/// Returns true if the turn runs a call of a round that ends with a rest, which needs no further round.
+fn runs_before_rest(world: &World, turn: &OpenTurn) -> bool {
+    let place = turn.phase.call();
+    let entry = place.and_then(|place| world.log.get(usize::try_from(place.round_entry).ok()? - 1));
+    let Some((_, LogEntry::AssistantRound { intents, .. })) = entry else {
+        return false;
+    };
+    let last = intents.last();
+    matches!(last, Some(Ok(Intent::Sleep { .. } | Intent::WaitFor(_))))
 }
 
 /// Asserts that every task begins once and ends at most once, and that its result is queued once unless it was stopped.
@@ -148,7 +161,8 @@ fn assert_tasks(world: &World) {
     assert!(told.is_empty(), "unknown tasks: {told:?}");
 }
 
-/// Asserts that the command of a cancelled call is a task, and that no command uses a home that is being removed.
+/// Asserts that the command of a cancelled call is a task, that its batch is or was stopped, and that no command uses a
+/// home that is being removed.
 fn assert_no_command_is_left(world: &World) {
     for (_, entry) in &world.log {
         let LogEntry::ToolResult {
@@ -164,7 +178,14 @@ fn assert_no_command_is_left(world: &World) {
         );
         if called_off && world.begun.contains(call_id) {
             let id = TaskId::of_call(call_id);
-            assert!(world.tasks.iter().any(|task| task.id == id), "{entry:?}");
+            let has_task = world.tasks.iter().any(|task| task.id == id);
+            let was_stopped = world.events.iter().any(|event| {
+                matches!(event, Event::CommandBatchStopped(e) if e.tool_call_id == *call_id)
+            });
+            let is_stopped = world.batches().iter().any(|open| {
+                matches!(&open.effect, Effect::StopBatch { call_id: of, .. } if of == call_id)
+            });
+            assert!(has_task || was_stopped || is_stopped, "{entry:?}");
         }
     }
     let mut open = world.effects.values();
@@ -172,10 +193,10 @@ fn assert_no_command_is_left(world: &World) {
     assert!(!(home_goes && world.agent.active_tasks > 0), "{world:?}");
 }
 
-/// Asserts that each patch of a cancelled turn has one effect of the current generation, and that the home with its
+/// Asserts that each patch and batch of a cancelled turn has one effect of the current generation, and that the home with its
 /// journal stays.
 fn assert_patches_are_finished(world: &World) {
-    let open = world.patches();
+    let open = [world.patches(), world.batches()].concat();
     for record in &open {
         assert_eq!(record.generation, world.agent.generation, "{record:?}");
         let same = open.iter().filter(|other| other.effect == record.effect);

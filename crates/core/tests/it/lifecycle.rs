@@ -5,7 +5,8 @@ use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
 use holon_core::assess::{AssessmentInput, assess};
-use holon_core::input::AfterAbort;
+use holon_core::input::{AfterAbort, NewAgent};
+use holon_core::lifecycle::check_new;
 use holon_core::{Input, Rejection, Reply, summary};
 use holon_domain::agent::{AgentKind, AgentStatus, Lifecycle};
 use holon_domain::brief::BriefKind;
@@ -13,7 +14,9 @@ use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::limits;
 use holon_domain::message::Priority;
+use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::queue::QueueStatus;
+use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, TaskId};
 
 #[test]
@@ -339,4 +342,136 @@ fn abort() -> Input {
         run_id: None,
         then: AfterAbort::GoOn,
     }
+}
+
+/// Returns boundary, previous and next status of the posture decisions since an event.
+fn postures(world: &World, from: usize) -> Vec<(String, AgentStatus, AgentStatus)> {
+    let decided = |event: &Event| match event {
+        Event::SchedulerPostureDecision(e) => {
+            assert!(!e.reason.is_empty());
+            Some((e.boundary.clone(), e.previous_status, e.next_status))
+        }
+        // The decision to begin a turn is the one about the message that wakes the agent.
+        Event::SchedulerDecision(e) => {
+            Some((e.boundary.clone()?, e.previous_status?, e.next_status?))
+        }
+        _ => None,
+    };
+    world.events[from..].iter().filter_map(decided).collect()
+}
+
+#[test]
+fn every_boundary_of_a_life_records_the_posture_and_its_reason() {
+    use AgentStatus::{Asleep, AwakeRunning, Booting, Stopped};
+    let mut world = states::booting();
+    let mut from = world.events.len();
+    let mut expect = |world: &World, expected: &[(&str, AgentStatus, AgentStatus)]| {
+        let expected: Vec<(String, AgentStatus, AgentStatus)> = expected
+            .iter()
+            .map(|(boundary, before, after)| ((*boundary).to_owned(), *before, *after))
+            .collect();
+        assert_eq!(postures(world, from), expected);
+        from = world.events.len();
+    };
+    let stamp = world.stamp().expect("its home is checked");
+    world.send(make::home_prepared(stamp, Ok(())));
+    expect(&world, &[("bootstrap", Booting, Asleep)]);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    expect(&world, &[("message_admission", Asleep, AwakeRunning)]);
+    world.recover(false);
+    expect(&world, &[("bootstrap", AwakeRunning, AwakeRunning)]);
+    world.send(Input::HostStops);
+    expect(&world, &[("shutdown", AwakeRunning, AwakeRunning)]);
+    // A plain turn's end says why the agent sleeps.
+    world.send(ModelAnswer::words("done").to(&world));
+    expect(&world, &[("lifecycle_sleep", AwakeRunning, Asleep)]);
+    world.send(Input::Stop);
+    expect(&world, &[("control", Asleep, Stopped)]);
+    world.send(Input::Start);
+    expect(&world, &[("control", Stopped, Asleep)]);
+    let stamp = world.stamp().expect("its home is checked");
+    world.send(make::home_prepared(stamp, Ok(())));
+    expect(&world, &[("bootstrap", Booting, Asleep)]);
+}
+
+#[test]
+fn a_start_names_the_status_that_the_scheduler_gives_the_agent() {
+    let mut world = states::stopped();
+    let pending = world.in_status(QueueStatus::Queued).len();
+    let from = world.events.len();
+    world.send(Input::Start);
+    let applied = world.events[from..].iter().find_map(|event| match event {
+        Event::ControlApplied(e) => e.next_status,
+        _ => None,
+    });
+    let expected = match pending {
+        0 => AgentStatus::Asleep,
+        _ => AgentStatus::AwakeIdle,
+    };
+    assert_eq!(applied, Some(expected));
+}
+
+#[test]
+fn a_start_that_lets_a_suspended_turn_ask_again_is_recorded_as_a_control() {
+    let mut world = states::suspended();
+    let from = world.events.len();
+    assert_eq!(world.send(Input::Start).reply, Ok(Reply::Done));
+    let kinds = world.event_kinds(from);
+    let of_control: Vec<&&str> = kinds
+        .iter()
+        .filter(|kind| kind.starts_with("control_"))
+        .collect();
+    assert_eq!(
+        of_control,
+        [&"control_request_admitted", &"control_applied"]
+    );
+    let from = world.events.len();
+    assert_eq!(world.send(Input::Start).reply, Ok(Reply::Unchanged));
+    assert_eq!(world.event_kinds(from), [""; 0]);
+}
+
+/// Returns a model whose reference is longer than all settings may be, as an earlier build would have stored it.
+fn model_beyond_the_settings() -> ModelRef {
+    let text = format!("p/{}", "m".repeat(limits::AGENT_SETTINGS_BYTES));
+    ModelRef::try_from(text).expect("a reference")
+}
+
+#[test]
+fn a_model_or_a_workspace_that_makes_the_settings_too_large_is_refused_and_changes_nothing() {
+    let large = "x".repeat(limits::AGENT_SETTINGS_BYTES);
+    let workspace = WorkspaceEntry {
+        cwd: large,
+        ..make::workspace("other")
+    };
+    for (workspace, model) in [
+        (None, Some(model_beyond_the_settings())),
+        (Some(workspace), None),
+    ] {
+        let mut world = states::idle();
+        let before = (world.agent.settings.clone(), world.events.len());
+        let options = ModelOptions::default();
+        let refused = world.send(Input::Configure {
+            workspace,
+            model: model.map(|model| ModelChoice::Use { model, options }),
+        });
+        let max = limits::AGENT_SETTINGS_BYTES;
+        let is_refused =
+            matches!(refused.reply, Err(Rejection::TooLarge { max: found, .. }) if found == max);
+        assert!(is_refused, "{:?}", refused.reply);
+        assert_eq!((world.agent.settings.clone(), world.events.len()), before);
+    }
+}
+
+#[test]
+fn a_new_agent_with_too_large_settings_is_refused() {
+    assert_eq!(check_new(&make::new_agent(), make::T0), Ok(()));
+    let large = NewAgent {
+        model: Some(model_beyond_the_settings()),
+        ..make::new_agent()
+    };
+    let refused = check_new(&large, make::T0);
+    assert!(
+        matches!(refused, Err(Rejection::TooLarge { .. })),
+        "{refused:?}"
+    );
 }

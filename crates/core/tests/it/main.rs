@@ -42,6 +42,7 @@ mod signals;
 mod skills;
 mod states;
 mod tasks;
+mod tool_times;
 mod transitions;
 mod transport;
 mod turns;

@@ -208,6 +208,7 @@ impl ModelAnswer {
             blocks: Arc::new(words.into_iter().chain(calls).collect()),
             stop_reason: self.stop,
             usage: TokenUsage::new(10, 2),
+            implausible_usage: None,
             intents: Arc::new(self.calls.into_iter().map(|(_, intent)| intent).collect()),
             interjected: self.interjected,
             apart: self.apart,
@@ -226,7 +227,7 @@ impl ModelAnswer {
             reminder_text: self
                 .reminder
                 .as_ref()
-                .filter(|reminder| !reminder.skipped)
+                .filter(|reminder| reminder.skipped.is_none())
                 .map(|_| "Mind the item.".to_owned()),
             reminder: self.reminder,
             compaction: self.compaction,
@@ -291,6 +292,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
     Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure::new(kind, "the provider said no"),
             timing: timing(at),

@@ -6,6 +6,7 @@ use crate::world::{World, stamp_of};
 use holon_core::input::{LaneCommand, RunningPause};
 use holon_core::{Input, Reply, Stamp};
 use holon_domain::agent::{Lifecycle, Visibility as AgentVisibility};
+use holon_domain::consequence::Consequence;
 use holon_domain::delivery::{
     DeliveryContent, DeliveryRoute, DeliveryStatus, DeliveryTarget, LaneState, OutboxLane,
     SubmitResult, TargetAuth, TargetKind,
@@ -56,7 +57,13 @@ fn answer_prompt(world: &mut World) {
 
 fn notify(message: &str) -> (&'static str, Result<Intent, ToolError>) {
     let message = message.to_owned();
-    ("NotifyOperator", Ok(Intent::NotifyOperator { message }))
+    (
+        "NotifyOperator",
+        Ok(Intent::NotifyOperator {
+            message,
+            attachments: Vec::new(),
+        }),
+    )
 }
 
 fn sending(world: &World) -> Vec<&EffectRecord> {
@@ -412,7 +419,11 @@ fn a_clock_that_is_set_back_does_not_stretch_the_pause() {
         .collect();
     world.now = world.now.minus_millis(3_600_000);
     let by_ms = 3_600_000;
-    world.send(Input::ClockSetBack { by_ms, pauses });
+    world.send(Input::ClockSetBack {
+        by_ms,
+        pauses,
+        slots: Vec::new(),
+    });
     let LaneState::Paused { until, .. } = lane(&world, "all").state else {
         panic!("it pauses")
     };
@@ -508,6 +519,13 @@ fn a_notification_of_a_private_child_goes_to_its_supervisor_alone() {
         (&parent, &make::agent_id(), "I am stuck")
     );
     assert!(world.deliveries.is_empty());
+    // Neither the supervisor nor an operator can load files of its home.
+    world.send(ModelAnswer::calls(vec![attaching(&["work/report.md"])]).to(&world));
+    assert_eq!(
+        world.results().last().expect("a result"),
+        "invalid_tool_input"
+    );
+    assert!(world.agent.outbox.attached.is_empty());
 }
 
 #[test]
@@ -582,4 +600,72 @@ fn a_pause_ends_when_the_operator_asks_and_an_attempt_that_runs_is_left_alone() 
     accept(&mut world);
     assert_eq!(statuses(&world), [(1, DeliveryStatus::AcceptedByTransport)]);
     assert_eq!(world.send(now()).reply, Ok(Reply::Unchanged));
+}
+
+/// Notifies the operator and attaches files.
+fn attaching(paths: &[&str]) -> (&'static str, Result<Intent, ToolError>) {
+    let intent = Intent::NotifyOperator {
+        message: "look at this".to_owned(),
+        attachments: paths.iter().map(|&path| path.to_owned()).collect(),
+    };
+    ("NotifyOperator", Ok(intent))
+}
+
+/// Ends the look at attached files.
+fn see_files(world: &mut World, fault: Option<&str>) {
+    let stamp = world.stamp().expect("files are looked at");
+    world.send(Input::ToolFinished {
+        stamp,
+        consequence: Consequence::FilesSeen {
+            fault: fault.map(str::to_owned),
+        },
+        duration_ms: 1,
+    });
+}
+
+#[test]
+fn a_notification_may_name_files_of_the_home_and_the_brief_of_its_turn_names_them_too() {
+    let mut world = states::calling_model();
+    world.send(ModelAnswer::calls(vec![attaching(&["../other/key"])]).to(&world));
+    assert_eq!(world.results(), ["invalid_tool_input"]);
+    assert_eq!(
+        world.agent.outbox.attached, [""; 0],
+        "nothing leads out of the home"
+    );
+    world
+        .send(ModelAnswer::calls(vec![attaching(&["work/report.md", "work/plot.png"])]).to(&world));
+    assert_eq!(
+        world.agent.outbox.attached, [""; 0],
+        "the files are looked at first"
+    );
+    see_files(
+        &mut world,
+        Some("there is no file \"work/report.md\" in your home"),
+    );
+    assert_eq!(
+        world.results().last().expect("a result"),
+        "invalid_tool_input"
+    );
+    assert_eq!(world.agent.outbox.attached, [""; 0]);
+    world
+        .send(ModelAnswer::calls(vec![attaching(&["work/report.md", "work/plot.png"])]).to(&world));
+    see_files(&mut world, None);
+    assert_eq!(
+        world.agent.outbox.attached,
+        ["work/report.md", "work/plot.png"]
+    );
+    let told = world.events.iter().find_map(|event| match event {
+        Event::OperatorNotificationRequested(e) => Some(e.attachments.len()),
+        _ => None,
+    });
+    assert_eq!(told, Some(2));
+    world.send(ModelAnswer::words("done").to(&world));
+    let brief = world.briefs.last().expect("a brief");
+    let names: Vec<&str> = brief
+        .attachments
+        .iter()
+        .map(|one| one.name.as_str())
+        .collect();
+    assert_eq!(names, ["work/report.md", "work/plot.png"]);
+    assert_eq!(world.violations(), []);
 }

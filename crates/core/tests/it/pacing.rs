@@ -202,7 +202,10 @@ fn an_agent_that_completes_what_operators_asked_for_is_not_paced() {
         let turn = world.agent.open_turn.as_ref();
         let turn = turn.unwrap_or_else(|| panic!("turn {n} follows at once"));
         let work_item_id = turn.work_item_id.clone().expect("an item");
-        let done = holon_domain::intent::WorkIntent::Complete { work_item_id };
+        let done = holon_domain::intent::WorkIntent::Complete {
+            work_item_id,
+            attachments: Vec::new(),
+        };
         let call = (
             "CompleteWorkItem",
             Ok(holon_domain::intent::Intent::Work(done)),

@@ -61,6 +61,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure::new(kind, "it failed."),
             timing,
@@ -376,19 +377,21 @@ fn a_prompt_that_is_queued_behind_the_trouble_is_told_of_its_wait_once() {
 }
 
 #[test]
-fn an_answer_that_cannot_be_read_is_asked_for_once_more_while_a_caller_waits() {
+fn an_answer_that_cannot_be_read_is_not_asked_for_again_from_the_same_model() {
     let mut world = asked_over(DeliverySurface::RunOnce);
     world.host.models = ModelChain::only(make::model("a/1"));
     fail(&mut world, ModelFailureKind::InvalidResponse);
     assert_eq!(turn(&world).model_ref(), "b/1", "another model goes first");
     fail(&mut world, ModelFailureKind::InvalidResponse);
-    assert_eq!(world.ended_as(), None);
-    world.let_due_come();
-    let mut answered = world.clone();
-    answered.send(ModelAnswer::words("here").to(&answered));
-    assert_eq!(answered.ended_as(), Some(TerminalReason::Finished));
-    fail(&mut world, ModelFailureKind::InvalidResponse);
     assert_eq!(world.ended_as(), Some(TerminalReason::ProviderFailed));
+
+    let mut unattended = asked();
+    fail_chain(&mut unattended, ModelFailureKind::InvalidResponse);
+    assert_eq!(
+        unattended.ended_as(),
+        Some(TerminalReason::ProviderFailed),
+        "it is not waited for either"
+    );
 }
 
 #[test]

@@ -202,8 +202,13 @@ fn tool_ends(world: &mut World) -> (Outcome, bool) {
 }
 
 fn patch_ends(world: &mut World) -> (Outcome, bool) {
-    let (stamp, awaited) = stamp_for(world, &["finish_patch"]);
-    (world.send(Input::PatchFinished { stamp }), awaited)
+    let (stamp, awaited) = stamp_for(world, &["finish_patch", "stop_batch"]);
+    let is_batch = world.batches().iter().any(|open| open.id == stamp.effect);
+    let input = match is_batch {
+        true => commands::batch_stopped(stamp),
+        false => Input::PatchFinished { stamp },
+    };
+    (world.send(input), awaited)
 }
 
 fn home_ends(world: &mut World, result: Result<(), &str>) -> (Outcome, bool) {

@@ -190,6 +190,9 @@ fn fact_text(fact: &Fact, world: &World) -> Option<String> {
             let state = item.scheduling_state(world.agent.work.wake_count);
             format!("work item {}", spelled(state))
         }
+        Fact::DeliverySummaryWritten(summary) => {
+            format!("delivery summary, {:?}", summary.text)
+        }
         Fact::WaitWritten(wait) => format!("wait {} {}", spelled(wait.kind), spelled(wait.status)),
         Fact::TimerWritten(timer) => format!("timer {}", spelled(timer.status)),
         Fact::HintWritten(hint) => format!("hint {} x{}", hint.key, hint.count),
@@ -234,6 +237,7 @@ fn effect_text(effect: &Effect, world: &World) -> String {
         Effect::PrepareHome
         | Effect::RunTool { .. }
         | Effect::FinishPatch { .. }
+        | Effect::StopBatch { .. }
         | Effect::CleanWorktree { .. }
         | Effect::SubmitDelivery { .. }
         | Effect::RemoveHome

@@ -160,6 +160,12 @@ impl World {
             Fact::WorkingMemoryWritten(memory) => self.write_memory(memory),
             Fact::EpisodeArchived(episode) => self.archive(episode),
             Fact::WorkItemWritten(item) => self.write_item(item),
+            Fact::DeliverySummaryWritten(summary) => {
+                let before = self
+                    .summaries
+                    .insert(summary.id.clone(), (**summary).clone());
+                assert!(before.is_none(), "a report is stored once");
+            }
             Fact::WaitWritten(wait) => self.write_wait(wait),
             Fact::TimerWritten(timer) => self.write_timer(timer),
             Fact::HintWritten(hint) => {

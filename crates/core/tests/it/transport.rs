@@ -330,6 +330,7 @@ fn a_remote_operator_ends_a_wait_for_the_operator() {
         wake_on: vec![WakeCondition::Operator],
         work_item_id: None,
         external_ref: None,
+        question: None,
         recheck_after_ms: None,
     };
     let call = ("WaitFor", Ok(Intent::WaitFor(wait)));
@@ -340,8 +341,9 @@ fn a_remote_operator_ends_a_wait_for_the_operator() {
     let (asked, _) = world.deliveries.values().next().expect("a delivery");
     assert_eq!(asked.trigger, DeliveryTrigger::OperatorInputRequired);
     world.send(message(claim("one")));
-    assert_eq!(world.waits[0].status, WaitStatus::Resolved);
     assert!(world.agent.open_turn.is_some(), "the agent goes on");
+    world.send(ModelAnswer::words("then I go on").to(&world));
+    assert_eq!(world.waits[0].status, WaitStatus::Resolved);
     assert_eq!(world.violations(), []);
 }
 
@@ -358,4 +360,46 @@ fn a_revoked_binding_gives_up_what_waits_for_it() {
         .and_then(|outcome| outcome.error.as_deref());
     assert_eq!(error, Some("the binding one was revoked"));
     assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn metadata_of_a_binding_and_the_settings_as_a_whole_are_bounded() {
+    let with = |name: &str, bytes: usize, routes: usize| OperatorTransportBinding {
+        // The quotes count too.
+        metadata: Some(serde_json::Value::String("x".repeat(bytes - 2))),
+        reply_route_ids: vec!["r".repeat(512); routes],
+        ..binding(name)
+    };
+    let mut world = states::idle();
+    let most = limits::BINDING_METADATA_BYTES;
+    bind(&mut world, with("fits", most, 0)).expect("is bound");
+    let refused = bind(&mut world, with("large", most + 1, 0));
+    let what = "metadata of the binding";
+    let (bytes, max) = (most + 1, most);
+    assert_eq!(refused, Err(Rejection::TooLarge { what, bytes, max }));
+    let refused = (0..limits::OPERATOR_BINDINGS)
+        .find_map(|count| bind(&mut world, with(&format!("b{count}"), most, 64)).err());
+    let Some(Rejection::TooLarge { what, bytes, max }) = refused else {
+        panic!("the settings are bounded: {refused:?}");
+    };
+    assert_eq!(
+        (what, max),
+        ("settings of the agent", limits::AGENT_SETTINGS_BYTES)
+    );
+    assert!(bytes > max, "{bytes}");
+    let stored = serde_json::to_string(&world.agent.settings).expect("writes");
+    assert!(stored.len() <= max, "{}", stored.len());
+}
+
+#[test]
+fn a_binding_of_an_earlier_build_gives_up_its_large_metadata_when_it_is_revoked() {
+    for (bytes, is_kept) in [(limits::BINDING_METADATA_BYTES, true), (4 << 20, false)] {
+        let mut world = states::idle();
+        bind(&mut world, binding("one")).expect("bound");
+        let metadata = serde_json::Value::String("x".repeat(bytes - 2));
+        world.agent.settings.operator_bindings[0].metadata = Some(metadata);
+        revoke(&mut world, "one").expect("revoked");
+        let bindings = &world.agent.settings.operator_bindings;
+        assert_eq!(bindings[0].metadata.is_some(), is_kept, "{bytes}");
+    }
 }

@@ -3,14 +3,15 @@
 use crate::make::{self, ModelAnswer};
 use crate::states;
 use crate::world::World;
-use holon_core::Input;
 use holon_core::input::{AfterAbort, FailedAttempt};
+use holon_core::{Input, RoundAnswer};
 use holon_domain::attempt::TokenUsage;
+use holon_domain::event::Event;
 use holon_domain::limits;
 use holon_domain::message::Priority;
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelPrice};
 use holon_domain::previous_exit::PreviousExit;
-use holon_domain::usage::UsageCharge;
+use holon_domain::usage::{CallEstimate, UsageCharge};
 
 /// Returns the model, the tokens and whether they are estimated, of each charge.
 fn charges(world: &World) -> Vec<(u64, u64, bool)> {
@@ -30,6 +31,7 @@ fn asked() -> World {
 fn fail(world: &mut World, failure: ModelFailure, request_tokens: u64) {
     let stamp = world.stamp().expect("a model is asked");
     let attempt = Box::new(FailedAttempt {
+        implausible_usage: None,
         answer_tokens: 20,
         failure,
         timing: make::timing(world.now),
@@ -58,6 +60,55 @@ fn an_answer_is_charged_with_what_its_provider_reported() {
     assert_eq!(charge.agent_id, charge.root_agent_id);
     assert_eq!(charge.model_ref, "scripted/default");
     assert_eq!(charge.cost, None, "a price that is not known is not zero");
+}
+
+#[test]
+fn an_implausible_claim_is_recorded_and_the_estimate_is_charged() {
+    let mut world = asked();
+    let stamp = world.stamp().expect("a model is asked");
+    let claim = TokenUsage::new(i64::MAX as u64, 5);
+    let answer = RoundAnswer {
+        usage: TokenUsage::new(70, 3),
+        implausible_usage: Some(claim),
+        ..ModelAnswer::words("done").answer(stamp.effect, world.now)
+    };
+    let answer = Box::new(answer);
+    world.send(Input::RoundAnswered { stamp, answer });
+    assert_eq!(charges(&world), [(70, 3, true)]);
+    assert_eq!(world.agent.totals.usage.input_tokens, 70);
+    let recorded = world.events.iter().find_map(|event| match event {
+        Event::ProviderRoundCompleted(round) => Some((round.token_usage, round.tries.clone())),
+        _ => None,
+    });
+    let (usage, tries) = recorded.expect("the round is told");
+    assert_eq!(usage, TokenUsage::new(70, 3));
+    let attempts = tries.timeline(usage).attempts;
+    assert_eq!(attempts[0].implausible_usage, Some(claim));
+    assert_eq!(attempts[0].token_usage, Some(usage));
+}
+
+#[test]
+fn a_call_whose_provider_counted_nothing_is_charged_by_its_estimate() {
+    let mut world = asked();
+    let stamp = world.stamp().expect("a model is asked");
+    let answer = RoundAnswer {
+        usage: TokenUsage::default(),
+        estimate: CallEstimate {
+            input_tokens: 500,
+            output_tokens: 900,
+        },
+        ..ModelAnswer::words("done").answer(stamp.effect, world.now)
+    };
+    let answer = Box::new(answer);
+    world.send(Input::RoundAnswered { stamp, answer });
+    let charged = charges(&world);
+    let [(500, said, true)] = charged[..] else {
+        panic!("{charged:?}");
+    };
+    assert!(
+        (1..900).contains(&said),
+        "what was said, not the bound: {said}"
+    );
 }
 
 #[test]

@@ -3,14 +3,18 @@
 
 mod accounts;
 mod archived;
+mod before_rest;
 mod briefs;
 mod hints;
 mod items;
 mod lives;
-mod memory;
+pub(crate) mod memory;
+mod questions;
 mod rechecks;
 mod reports;
 mod ticks;
+mod timer_clock;
+mod timer_pace;
 mod timers;
 mod triggers;
 mod waits;
@@ -77,9 +81,15 @@ fn update(id: &WorkItemId, change: WorkItemChange) -> PlannedCall {
     ("UpdateWorkItem", Ok(Intent::Work(intent)))
 }
 
-fn complete(id: &WorkItemId) -> PlannedCall {
+pub(crate) fn complete(id: &WorkItemId) -> PlannedCall {
+    complete_with(id, &[])
+}
+
+/// Completes an item with files attached to its report.
+fn complete_with(id: &WorkItemId, files: &[&str]) -> PlannedCall {
     let intent = WorkIntent::Complete {
         work_item_id: id.clone(),
+        attachments: files.iter().map(|&file| file.to_owned()).collect(),
     };
     ("CompleteWorkItem", Ok(Intent::Work(intent)))
 }
@@ -109,6 +119,7 @@ fn new_wait(wake_on: Vec<WakeCondition>) -> NewWait {
         wake_on,
         work_item_id: None,
         external_ref: None,
+        question: None,
         recheck_after_ms: None,
     }
 }
@@ -165,6 +176,7 @@ fn hint(source: &str) -> WakeHint {
         correlation_id: None,
         causation_id: None,
         wait_ids: Vec::new(),
+        ended_waits: Vec::new(),
         count: 1,
         last_at: make::T0,
         earlier: Vec::new(),

@@ -87,6 +87,7 @@ impl World {
     pub(crate) fn stored_work(&self) -> StoredWork {
         StoredWork {
             items: self.items.values().cloned().collect(),
+            summaries: self.summaries.values().cloned().collect(),
             waits: self.active_waits().cloned().collect(),
             timers: self.active_timers().cloned().collect(),
             hints: self.hints.len(),

@@ -12,7 +12,7 @@ use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
 use holon_domain::intent::{HostAction, Intent};
-use holon_domain::limits::ATTACHED_WORKSPACES;
+use holon_domain::limits::{AGENT_SETTINGS_BYTES, ATTACHED_WORKSPACES};
 use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
 use holon_domain::previous_exit::PreviousExit;
@@ -434,4 +434,20 @@ fn a_stopped_agent_that_is_moved_holds_the_directory_in_which_its_task_works() {
     world.send(ended);
     assert_eq!(world.occupancy, None);
     assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn an_entry_that_makes_the_settings_too_large_is_refused_and_changes_nothing() {
+    let mut world = states::idle();
+    let before = world.agent.settings.clone();
+    let mut large = selected("one");
+    large.entry.cwd = "x".repeat(AGENT_SETTINGS_BYTES);
+    let refused = world.send(command(WorkspaceCommand::Use(large))).reply;
+    assert!(
+        matches!(refused, Err(Rejection::TooLarge { max, .. }) if max == AGENT_SETTINGS_BYTES),
+        "{refused:?}"
+    );
+    assert_eq!(world.agent.settings, before);
+    let fits = command(WorkspaceCommand::Use(selected("one")));
+    assert_eq!(world.send(fits).reply, Ok(Reply::Done));
 }

@@ -17,7 +17,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::attempt::AttemptRecord;
 use holon_domain::block::{ToolCall, calls_of};
 use holon_domain::brief::BriefRow;
-use holon_domain::budget::{BudgetKey, BudgetMeter, Reservation};
+use holon_domain::budget::{BudgetKey, BudgetMeter, BudgetReading, Reservation};
 use holon_domain::decision::{Decision, Fact};
 use holon_domain::delegation::{ChildFacts, TreeStanding};
 use holon_domain::delivery::{DeliveryOutcome, DeliveryRecord};
@@ -38,9 +38,11 @@ use holon_domain::trigger::{TriggerRecord, WakeHint};
 use holon_domain::turn::{CallPlace, TerminalReason};
 use holon_domain::usage::UsageCharge;
 use holon_domain::wait::WaitRecord;
-use holon_domain::work_item::WorkItemRecord;
+use holon_domain::work_item::{DeliverySummaryRow, WorkItemRecord};
 use holon_domain::workspace::Occupancy;
-use holon_domain::{AgentId, CallId, Entropy, TaskId, Timestamp, WorkItemId, limits};
+use holon_domain::{
+    AgentId, CallId, DeliverySummaryId, Entropy, TaskId, Timestamp, WorkItemId, limits,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Seeded randomness without repeated draws.
@@ -101,6 +103,7 @@ pub(crate) struct World {
     /// Reservation of the open call.
     pub(crate) reserved: Option<Reservation>,
     pub(crate) items: BTreeMap<WorkItemId, WorkItemRecord>,
+    pub(crate) summaries: BTreeMap<DeliverySummaryId, DeliverySummaryRow>,
     /// Active and ended waits in the order they were declared.
     pub(crate) waits: Vec<WaitRecord>,
     /// Active and ended timers in the order they were created.
@@ -168,6 +171,7 @@ impl World {
             meters: BTreeMap::new(),
             reserved: None,
             items: BTreeMap::new(),
+            summaries: BTreeMap::new(),
             waits: Vec::new(),
             timers: Vec::new(),
             hints: BTreeMap::new(),
@@ -287,7 +291,11 @@ impl World {
             meters: needs
                 .meters
                 .iter()
-                .map(|key| (key.clone(), self.meters.get(key).copied()))
+                .map(|key| {
+                    let meter = self.meters.get(key).copied();
+                    let reading = meter.map_or(BudgetReading::Absent, BudgetReading::Metered);
+                    (key.clone(), reading)
+                })
                 .collect(),
             tree: part(needs.tree, || self.tree.clone()),
             children: needs
@@ -433,6 +441,7 @@ impl World {
                     | Effect::WatchTask { .. }
                     | Effect::StopTask { .. }
                     | Effect::FinishPatch { .. }
+                    | Effect::StopBatch { .. }
                     | Effect::CleanWorktree { .. }
                     | Effect::SubmitDelivery { .. }
             )
@@ -443,6 +452,12 @@ impl World {
     /// Returns the open effects that finish patches of cancelled turns.
     pub(crate) fn patches(&self) -> Vec<&EffectRecord> {
         let is_one = |open: &&EffectRecord| matches!(open.effect, Effect::FinishPatch { .. });
+        self.effects.values().filter(is_one).collect()
+    }
+
+    /// Returns the open effects that stop batches of cancelled turns.
+    pub(crate) fn batches(&self) -> Vec<&EffectRecord> {
+        let is_one = |open: &&EffectRecord| matches!(open.effect, Effect::StopBatch { .. });
         self.effects.values().filter(is_one).collect()
     }
 

@@ -2,9 +2,11 @@
 
 use super::model::Models;
 use holon_domain::archive::{ArchiveCounts, ArchiveManifest, FORMAT};
-use holon_engine::archive::{ArchiveFault, ArchiveMode, PackOrder, PackedArchive, ReadArchive};
+use holon_engine::archive::{
+    ArchiveFault, ArchiveMode, ArchiveSource, PackOrder, PackedArchive, ReadArchive,
+};
 use holon_llm::Secrets;
-use holon_workspace::{ArchiveError, ArchiveLimits, CheckedArchive};
+use holon_workspace::{ArchiveError, ArchiveLimits, CheckedArchive, LinkRoots};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,12 +20,22 @@ pub(crate) struct Archives {
     spool: PathBuf,
     /// Knows the secrets that no archive may hold.
     models: Arc<Models>,
+    /// Directories that links of an archive from outside may lead into.
+    skill_roots: Vec<PathBuf>,
 }
 
 impl Archives {
     /// Creates the packer that puts archives together in `spool`.
-    pub(crate) const fn new(spool: PathBuf, models: Arc<Models>) -> Self {
-        Self { spool, models }
+    pub(crate) const fn new(
+        spool: PathBuf,
+        models: Arc<Models>,
+        skill_roots: Vec<PathBuf>,
+    ) -> Self {
+        Self {
+            spool,
+            models,
+            skill_roots,
+        }
     }
 
     /// Packs an agent without the secrets that the host knows.
@@ -52,6 +64,7 @@ impl Archives {
             manifest,
             record,
             file,
+            source: ArchiveSource::Outside,
         })
     }
 
@@ -62,13 +75,17 @@ impl Archives {
         archive: ReadArchive,
     ) -> Result<(), ArchiveFault> {
         let home = PathBuf::from(agent_home);
+        let links = match archive.source {
+            ArchiveSource::ThisHost => LinkRoots::Any,
+            ArchiveSource::Outside => LinkRoots::Under(self.skill_roots.clone()),
+        };
         off_thread(move || {
             let mut checked = CheckedArchive {
                 manifest: archive.manifest,
                 record: archive.record,
                 file: archive.file,
             };
-            holon_workspace::place_archive(&home, &mut checked)
+            holon_workspace::place_archive(&home, &mut checked, &links)
         })
         .await
     }

@@ -20,6 +20,7 @@ const USER_DIR: &str = ".agents";
 #[derive(Debug)]
 pub(crate) struct GuidanceFiles {
     readers: Arc<Readers>,
+    user_home: Option<PathBuf>,
     fetcher: Fetcher,
 }
 
@@ -40,6 +41,7 @@ impl GuidanceFiles {
         };
         Self {
             readers: Arc::new(readers),
+            user_home: user_home.map(Path::to_owned),
             fetcher,
         }
     }
@@ -47,6 +49,10 @@ impl GuidanceFiles {
 
 #[async_trait]
 impl GuidanceHost for GuidanceFiles {
+    fn user_home(&self) -> Option<PathBuf> {
+        self.user_home.clone()
+    }
+
     async fn read(&self, roots: GuidanceRoots) -> Guidance {
         let (readers, now) = (Arc::clone(&self.readers), wall_clock());
         let read = tokio::task::spawn_blocking(move || Guidance {

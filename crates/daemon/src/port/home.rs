@@ -135,6 +135,19 @@ impl HomeHost for Homes {
         .await
     }
 
+    async fn ensure(&self, agent_id: &AgentId, agent_home: &str) -> Result<(), String> {
+        let (attachments, home) = (self.attachments.clone(), agent_home.to_owned());
+        Self::off_thread(agent_id, move || {
+            if std::fs::symlink_metadata(&home).is_ok() {
+                return Ok(());
+            }
+            holon_workspace::make_home(Path::new(&home), || true)?;
+            attachments.record_start(&home);
+            Ok(())
+        })
+        .await
+    }
+
     async fn make_from_template(
         &self,
         agent_home: &str,

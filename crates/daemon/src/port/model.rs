@@ -8,8 +8,9 @@ use holon_config::{Catalog, Env, Settings, Sourced};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource, StatedWindow};
-use holon_engine::ports::ModelClient;
-use holon_llm::{HttpLimits, Router, Secrets};
+use holon_engine::ports::{ModelClient, ModelName};
+use holon_llm::{HttpLimits, Router, Secrets, TransportRefusal};
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -35,6 +36,19 @@ pub(crate) struct ProviderBinding {
     max_output_tokens: Sourced<u32>,
 }
 
+/// Returns the providers whose configured transport cannot be used, with the reasons.
+fn refused_transports(settings: &Settings) -> BTreeMap<String, TransportRefusal> {
+    let refusals = settings.providers.iter().filter_map(|entry| {
+        let found = entry.unsupported_transport.clone()?;
+        let refusal = TransportRefusal {
+            problem: found.problem,
+            next_step: found.next_step,
+        };
+        Some((entry.spec.id.clone(), refusal))
+    });
+    refusals.collect()
+}
+
 impl ProviderBinding {
     /// Binds the providers of the settings, and hides these secrets from their answers.
     ///
@@ -55,6 +69,7 @@ impl ProviderBinding {
         let credentials = Arc::clone(&keys) as Arc<dyn holon_llm::Credentials>;
         Ok(Self {
             router: Router::new(home.join(SCRIPTS), specs, credentials, limits)?
+                .with_refused(refused_transports(settings))
                 .with_secrets(secrets),
             keys,
             catalog: settings.catalog.clone(),
@@ -90,6 +105,11 @@ impl ProviderBinding {
                 None
             }
         }
+    }
+
+    /// Returns true if the server of a model did not answer when it was last asked for the window.
+    pub(crate) async fn is_window_unanswered(&self, model: &ModelRef) -> bool {
+        self.router.is_window_unanswered(model).await
     }
 
     /// Lists the models of a provider.
@@ -159,6 +179,14 @@ impl ModelClient for Models {
 
     async fn check(&self, model: &ModelRef) -> Result<(), ModelFailure> {
         self.current().router.check(model).await
+    }
+
+    fn name(&self, model: &ModelRef) -> ModelName {
+        let bound = self.current();
+        ModelName {
+            display_name: bound.catalog.display_name(model),
+            description: bound.catalog.description(model).map(str::to_owned),
+        }
     }
 
     fn policy(&self, model: &ModelRef) -> ModelPolicy {

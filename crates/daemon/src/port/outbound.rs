@@ -3,9 +3,11 @@
 //! Secrets are read from the credential store for every attempt, so a new one is used at once. Neither a report nor an
 //! error shows one.
 
+mod attached;
 mod content;
 mod program;
 
+pub(crate) use self::attached::AttachedFiles;
 use self::content::{Content, content_of};
 use super::wall_clock;
 use async_trait::async_trait;
@@ -14,9 +16,10 @@ use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult, TargetAut
 use holon_domain::hmac::key_of;
 use holon_domain::limits::{DELIVERY_ANSWER_BYTES, DELIVERY_ATTEMPT_MS, WEB_REDIRECTS};
 use holon_domain::provider::AuthKind;
+use holon_domain::proxy::ProxyVariables;
 use holon_domain::{Timestamp, text};
 use holon_engine::ports::{Destination, OutboundHost, SubmitReport};
-use holon_web::{Cut, HostRules, Origin, Request, Response, WebClient, WebError};
+use holon_web::{HostRules, Origin, Request, Response, WebClient, WebError};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -30,13 +33,15 @@ const SHOWN_BYTES: usize = 400;
 pub(crate) struct Outbound {
     home: PathBuf,
     web: WebClient,
+    attached: AttachedFiles,
 }
 
 impl Outbound {
-    pub(crate) fn new(home: PathBuf) -> Self {
+    pub(crate) fn new(home: PathBuf, proxies: ProxyVariables, attached: AttachedFiles) -> Self {
         Self {
             home,
-            web: WebClient::default(),
+            web: WebClient::new(proxies),
+            attached,
         }
     }
 
@@ -97,39 +102,39 @@ impl Outbound {
             rules: HostRules::default(),
         };
         let sent = describe_request(&host, &shown, &request.body);
-        let answered = match self.web.send(&request).await {
-            // The receiver may not have taken what it did not finish to answer.
-            Ok(response) if response.cut == Some(Cut::Time) => {
-                Err(WebError::TimedOut(request.timeout))
-            }
-            answered => answered,
-        };
-        match answered {
-            Ok(response) => SubmitReport {
-                received: describe_answer(&response),
-                result: judge(&response),
-                sent,
-            },
-            Err(error) => SubmitReport {
-                received: hide_queries(error.clone()).to_string(),
-                result: judge_error(error),
-                sent,
-            },
-        }
+        report(sent, self.web.send(&request).await)
+    }
+}
+
+/// Concludes an attempt. The status decides, also if the body of the answer did not end in time: the receiver has taken
+/// what it answered with success, and would get it twice.
+fn report(sent: String, answered: Result<Response, WebError>) -> SubmitReport {
+    match answered {
+        Ok(response) => SubmitReport {
+            received: describe_answer(&response),
+            result: judge(&response),
+            sent,
+        },
+        Err(error) => SubmitReport {
+            received: hide_queries(error.clone()).to_string(),
+            result: judge_error(error),
+            sent,
+        },
     }
 }
 
 #[async_trait]
 impl OutboundHost for Outbound {
     async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport {
-        let content = content_of(destination, delivery);
+        let parcel = self.attached.parcel(delivery).await;
+        let content = content_of(destination, &parcel);
         match destination {
             Destination::Target(DeliveryTarget { name, kind, id, .. }) => match kind {
                 TargetKind::Http { url, auth } | TargetKind::Ntfy { url, auth } => {
                     let profile = DeliveryTarget::secret_profile(name, id.as_ref());
                     self.post(url, *auth, profile, content).await
                 }
-                TargetKind::Command { argv } => program::run(argv, delivery).await,
+                TargetKind::Command { argv } => program::run(argv, &parcel).await,
             },
             Destination::Binding(binding) => {
                 let profile = binding.secret_profile(&delivery.agent_id);

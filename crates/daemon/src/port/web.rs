@@ -36,7 +36,7 @@ impl Web {
     pub(crate) fn new(settings: &Settings) -> Self {
         Self {
             home: settings.home.value.clone(),
-            client: WebClient::default(),
+            client: WebClient::new(settings.proxies.clone()),
             settings: RwLock::new(Arc::new(settings.web.clone())),
         }
     }

@@ -185,6 +185,19 @@ impl WorkspaceHost for Workspaces {
         view.map(|view| view.verdict)
             .ok_or_else(|| "the worktree was not looked at".to_owned())
     }
+
+    async fn changed_files(&self, path: &str) -> Result<Vec<String>, String> {
+        let path = path.to_owned();
+        let listed = self.off_thread(move |selection| {
+            let listing = selection.worktrees.records()?;
+            let mut records = listing.records.iter();
+            match records.find(|record| record.path == path) {
+                Some(record) => selection.worktrees.changed_files(record),
+                None => Ok(Vec::new()),
+            }
+        });
+        listed.await?.map_err(|error| error.to_string())
+    }
 }
 
 /// Users of directories without the right of an agent to a worktree that its turn is about to enter: the child for which

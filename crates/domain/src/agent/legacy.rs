@@ -98,6 +98,7 @@ impl OldRow {
             fallback_models: None,
             operator_bindings: Vec::new(),
             unsigned_webhooks: false,
+            withdrawn_modes: Vec::new(),
             supervision: None,
         };
         let (open_turn, attempts) = self.open_turn.map(OldTurn::split).unzip();

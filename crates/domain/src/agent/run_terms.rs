@@ -84,6 +84,7 @@ impl AgentRecord {
                 }
             },
             temporary: self.is_temporary(),
+            agent_home: Some(self.agent_home.clone()),
             ..IdentityView::active(self.identity.clone())
         }
     }

@@ -6,6 +6,7 @@ use crate::model::{ModelOptions, ModelRef};
 use crate::operator_transport::OperatorTransportBinding;
 use crate::provider::ReasoningEffort;
 use crate::time::Timestamp;
+use crate::trigger::DeliveryMode;
 use crate::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet, WorktreeSession};
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,10 @@ pub struct AgentSettings {
     /// True if an operator allowed webhooks without a signature. Their content is evidence of unknown origin.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub unsigned_webhooks: bool,
+    /// Modes of capabilities that an operator has withdrawn: the agent makes none of these. Empty in rows of earlier
+    /// builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn_modes: Vec<DeliveryMode>,
     /// Present for a private child: the task of its parent that stands for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervision: Option<Supervision>,

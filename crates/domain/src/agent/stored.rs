@@ -13,9 +13,11 @@ use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
+use crate::tool_times::ToolTimes;
 use crate::turn::{OpenTurn, TerminalRecord};
 use crate::workspace::Occupancy;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 
 /// Columns of an agent's row in the store.
 #[derive(Debug, Clone, Copy)]
@@ -88,6 +90,8 @@ pub(super) struct HotState {
     pub(super) last_wake_reason: Option<String>,
     #[serde(default)]
     pub(super) last_brief_at: Option<Timestamp>,
+    #[serde(default)]
+    pub(super) tool_times: BTreeMap<String, ToolTimes>,
 }
 
 impl AgentRecord {
@@ -150,6 +154,7 @@ impl AgentRecord {
             unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,
             last_brief_at: state.last_brief_at,
+            tool_times: state.tool_times,
         }
     }
 }

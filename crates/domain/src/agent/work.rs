@@ -33,6 +33,9 @@ pub struct AgentWait {
     /// Time at which the wait ends at the latest. Absent if no time ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due_at: Option<Timestamp>,
+    /// True if the wait asks an operator a question. The runtime then sends no tick for open work until it ended.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub asks_operator: bool,
 }
 
 /// Number of open items in each scheduling state. Completed items are not counted.
@@ -91,6 +94,9 @@ pub struct WorkState {
     /// Item with the focus. Set by `PickWorkItem` alone and cleared when the item is completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub current: Option<CurrentItem>,
+    /// Item of a supervised child that had the focus last, for its delegation record. Absent while one has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub released: Option<WorkItemId>,
     /// Open items by scheduling state, the current item included.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub items: ItemCounts,
@@ -134,12 +140,26 @@ pub struct WorkState {
     /// for its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_pause: Option<RestWake>,
+    /// Time at which the agent may again get all of [`limits::HINT_TICKS_AT_ONCE`] ticks for wake hints from outside at
+    /// once. Absent before the first tick.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint_ticks_full_at: Option<Timestamp>,
+    /// Tokens of the newest turns that ticks of timers began, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tick_tokens: Vec<u64>,
     /// The turn before, if it failed in a way that the agent can repair. Absent in rows of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_turn: Option<FailedTurn>,
 }
 
 impl WorkState {
+    /// Returns the item with the focus, or the one that had it last. Only a supervised child keeps the latter.
+    #[must_use]
+    pub fn last_focused(&self) -> Option<&WorkItemId> {
+        let current = self.current.as_ref().map(|current| &current.id);
+        current.or(self.released.as_ref())
+    }
+
     /// Returns true if the agent has, and had, no work, wait, timer or hint. A failed turn by itself is none of these.
     #[must_use]
     pub fn is_untouched(&self) -> bool {
@@ -168,6 +188,20 @@ impl WorkState {
     #[must_use]
     pub const fn may_have_due(&self) -> bool {
         self.active_timers > 0 || self.active_waits > 0 || self.items.blocked > 0
+    }
+
+    /// Returns true if the agent itself has asked an operator a question that is still open.
+    #[must_use]
+    pub fn asks_operator(&self) -> bool {
+        self.agent_wait
+            .as_ref()
+            .is_some_and(|wait| wait.asks_operator)
+    }
+
+    /// Returns true if an item can go on and no open question of the agent itself holds it back.
+    #[must_use]
+    pub fn can_go_on(&self) -> bool {
+        self.items.runnable > 0 && !self.asks_operator()
     }
 
     /// Returns the number of runnable items beside the current one.

@@ -50,14 +50,20 @@ impl CommandKey {
         }
     }
 
+    /// Returns the keys of the commands of a batch.
+    #[must_use]
+    pub fn items(&self, items: u32) -> Vec<Self> {
+        (1..=items as usize)
+            .map(|number| self.item(number))
+            .collect()
+    }
+
     /// Returns the keys of all commands of the call that a task comes from. A batch has a key for each command and none
     /// for itself.
     #[must_use]
     pub fn all_of(&self, task: &CommandTaskSpec) -> Vec<Self> {
         match task.batch_items {
-            Some(items) => (1..=items as usize)
-                .map(|number| self.item(number))
-                .collect(),
+            Some(items) => self.items(items),
             None => vec![self.clone()],
         }
     }

@@ -19,6 +19,10 @@ pub struct Outbox {
     /// Absent before the first notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notified: Option<NotificationWindow>,
+    /// Paths of files in the home that can be downloaded because a notification named them, oldest first; at most
+    /// [`crate::limits::ATTACHMENTS_KEPT`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attached: Vec<String>,
 }
 
 impl Outbox {

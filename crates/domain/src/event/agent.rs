@@ -1,6 +1,6 @@
 //! Payloads of events about the life of an agent, its briefs and the requests of operators.
 
-use crate::brief::{ActionCode, BriefKind};
+use crate::brief::{ActionCode, BriefAttachment, BriefKind};
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::effect::EffectId;
 use crate::id::{BriefId, MessageId, RunId, TaskId};
@@ -29,7 +29,7 @@ pub struct AgentCreated {
     pub imported_from: Option<crate::archive::ImportOrigin>,
 }
 
-/// Summary of a brief; the text itself is read through the API. See [`Event::BriefCreated`](super::Event::BriefCreated).
+/// A new brief. See [`Event::BriefCreated`](super::Event::BriefCreated).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BriefCreated {
     pub brief_id: BriefId,
@@ -47,12 +47,19 @@ pub struct BriefCreated {
     pub acknowledges: Vec<MessageId>,
     /// Beginning of the brief's text.
     pub text_preview: String,
+    /// The brief's text, up to `limits::EVENT_BRIEF_BYTES`. Readers add it from the brief; it is not stored with the
+    /// event, and absent if the brief is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
     /// Action that the operator has to take before the agent can continue. Absent when none is needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_required: Option<ActionCode>,
     /// Task whose result the brief's turn answers. Absent for all other briefs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub related_task_id: Option<TaskId>,
+    /// Files of the agent's home that the turn attached. Absent if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<BriefAttachment>,
     /// Queue position of the message that the turn answers. The API adds the id and the origin of that message. Absent
     /// in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,8 @@
 
 use crate::agent::{ProfilePreset, Visibility};
 use crate::delegation::{DelegationRecord, DelegationState};
-use crate::id::{AgentId, DelegationId, TaskId, WorkItemId};
+use crate::id::{AgentId, DelegationId, MessageId, TaskId, WorkItemId};
+use crate::queue::MessageSeq;
 use crate::task::{InputTarget, TaskKind, WorkspaceMode};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,9 @@ pub struct TaskChildSpawned {
     /// Task that stands for the child. Absent for an agent that owns itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
+    /// Position of the message whose turn made the call. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// A child that was found again. See
@@ -35,6 +39,9 @@ pub struct TaskInputDelivered {
     pub input_target: InputTarget,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_agent_id: Option<AgentId>,
+    /// Position of the message whose turn made the call. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// A new delegation. See [`Event::WorkItemDelegationCreated`](super::Event::WorkItemDelegationCreated).
@@ -46,6 +53,9 @@ pub struct WorkItemDelegationCreated {
     /// Work item of the parent. Absent if its turn worked on none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_work_item_id: Option<WorkItemId>,
+    /// Position of the message whose turn began the delegation. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// The end of a delegation. See [`Event::WorkItemDelegationCompleted`](super::Event::WorkItemDelegationCompleted).
@@ -57,23 +67,39 @@ pub struct WorkItemDelegationCompleted {
     /// Work item of the parent. Absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_work_item_id: Option<WorkItemId>,
+    /// Work item of the child that had its focus last. Absent if it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_work_item_id: Option<WorkItemId>,
+    /// Message whose turn began the delegation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_message_id: Option<MessageId>,
     pub state: DelegationState,
     /// Beginning of the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_summary: Option<String>,
+    /// Position of the message whose turn began the delegation. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 impl WorkItemDelegationCompleted {
     /// Describes the end of a delegation, with the beginning of its report.
     #[must_use]
-    pub fn of(record: DelegationRecord, result_summary: Option<String>) -> Self {
+    pub fn of(
+        record: DelegationRecord,
+        parent_message_id: Option<MessageId>,
+        result_summary: Option<String>,
+    ) -> Self {
         Self {
             delegation_id: record.delegation_id,
             child_agent_id: record.child_agent_id,
             supervision_task_id: record.supervision_task_id,
             parent_work_item_id: record.parent_work_item_id,
+            child_work_item_id: record.child_work_item_id,
+            parent_message_id,
             state: record.state,
             result_summary,
+            message_seq: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Payloads of events about notifications, deliveries to operators and bindings of remote operators.
 
+use crate::brief::BriefAttachment;
 use crate::delivery::{DeliveryStatus, DeliveryTrigger};
 use crate::id::{AgentId, BindingId, BriefId, DeliveryId, NotificationId, WorkItemId};
 use crate::operator_transport::BindingStatus;
@@ -33,6 +34,9 @@ pub struct OperatorNotificationRequested {
     pub turn_index: u64,
     /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
     pub message_seq: MessageSeq,
+    /// Files of the agent's home that the notification names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<BriefAttachment>,
 }
 
 /// A new delivery. See [`Event::OperatorDeliverySubmitted`](super::Event::OperatorDeliverySubmitted).

@@ -1,5 +1,6 @@
 //! Payloads of events about messages and about decisions of the scheduler.
 
+use crate::agent::AgentStatus;
 use crate::authority::AuthorityClass;
 use crate::closure::{ClosureOutcome, WaitingReason};
 use crate::continuation::{ContinuationClass, TriggerKind};
@@ -137,6 +138,14 @@ pub struct SchedulerDecision {
     /// events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_seq: Option<MessageSeq>,
+    /// `message_admission` if the message wakes the agent. Absent for any other decision, and in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boundary: Option<String>,
+    /// Status of the agent before and after. Present with `boundary`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous_status: Option<AgentStatus>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_status: Option<AgentStatus>,
 }
 
 /// Choices of the scheduler. The names are established and part of the wire format.

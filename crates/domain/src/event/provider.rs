@@ -35,8 +35,9 @@ pub struct ProviderRoundCompleted {
     pub compression_epoch: u64,
     /// Attempts of the round. Readers get the derived fields `requested_model`, `active_model`, `fallback_active`,
     /// `provider_round_ms`, `provider_started_at`, `provider_completed_at`, `provider_attempt_timeline`,
-    /// `input_tokens`, `output_tokens`, `provider_cache_usage` where the provider reported tokens of a cache, and
-    /// `context_management` where the request allowed its servers to leave out old context.
+    /// `input_tokens`, `output_tokens`, `provider_cache_usage` where the provider reported tokens of a cache,
+    /// `context_management` where the request allowed its servers to leave out old context, and `implausible_usage`
+    /// where the provider claimed tokens that the request cannot explain, so that an estimate counts instead.
     pub tries: RoundAttempts,
     /// Run of the turn. Absent in events of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,7 +3,7 @@
 
 use crate::agent::AgentStatus;
 use crate::authority::AuthorityClass;
-use crate::id::{RunId, TimerId, WaitId, WorkItemId};
+use crate::id::{RunId, TimerId, TriggerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::turn::TerminalReason;
 use crate::work_item::WorkItemSchedulingState;
@@ -32,6 +32,13 @@ pub struct WakeRequested {
     /// Outside system that changed. Absent if the operator named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+    /// Authority that a tick for this request alone has. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
 }
 
 /// A hint that joined a pending one. See [`Event::WakeHintCoalesced`](super::Event::WakeHintCoalesced).
@@ -39,6 +46,16 @@ pub struct WakeRequested {
 pub struct WakeHintCoalesced {
     /// Capability or source the hint came from, as its sender named it.
     pub key: String,
+    /// Capability that the hint came through. Absent for a request of an operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_trigger_id: Option<TriggerId>,
+    /// Name that the sender gave itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
 }
 
 /// Hints that began no turn. See [`Event::WakeHintIgnored`](super::Event::WakeHintIgnored).
@@ -46,6 +63,9 @@ pub struct WakeHintCoalesced {
 pub struct WakeHintIgnored {
     /// Capabilities or sources of the hints.
     pub keys: Vec<String>,
+    /// Capabilities that the hints came through, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external_trigger_ids: Vec<TriggerId>,
 }
 
 /// The end of a turn in its work item. See
@@ -91,7 +111,7 @@ pub struct WorkItemStaleReminderSkipped {
     /// Number of the round whose request had no room for the reminder, counted from 1.
     pub round: u32,
     pub work_item_id: WorkItemId,
-    /// Always `over_budget` in this build.
+    /// `over_limit` if it is longer than the settings let a reminder be, `over_budget` if the request had no room.
     pub reason: String,
 }
 
@@ -127,11 +147,13 @@ pub struct ExternalWaitWithoutRecovery {
     pub source: Option<String>,
 }
 
-/// Status that the scheduler gives an agent: when it goes to rest, and when an operator starts or stops it. See
+/// Status that the scheduler gives an agent at a boundary of its life, and why. See
 /// [`Event::SchedulerPostureDecision`](super::Event::SchedulerPostureDecision).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SchedulerPostureDecision {
-    /// Place of the decision: `run_loop_idle`, or `control` for a request of an operator.
+    /// Place of the decision: `bootstrap` when an agent becomes ready or is taken up by a new process, `lifecycle_sleep` when it goes to rest after a turn, `control` for a
+    /// request of an operator, `shutdown` when its host goes down while it is at work. Events of earlier builds say
+    /// `run_loop_idle` for a rest.
     pub boundary: String,
     /// One sentence for people.
     pub reason: String,
@@ -147,7 +169,7 @@ pub struct SchedulerPostureDecision {
 pub struct SchedulerDiagnostic {
     /// Name of the finding: `idle_posture_has_runnable_work`.
     pub kind: String,
-    /// Always `info` in this build: the pause ends by itself.
+    /// `info`, or `warning` if the work is offered no more after one further turn without progress.
     pub severity: String,
     /// One sentence for people.
     pub message: String,

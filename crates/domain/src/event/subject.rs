@@ -29,6 +29,7 @@ impl Event {
             Self::MaxOutputTokensRecovery(e) => e.message_seq,
             Self::TurnLocalCompactionApplied(e) => Some(e.message_seq),
             Self::ProcessExecutionRequested(e) => e.message_seq,
+            Self::CommandBatchStopped(e) => Some(e.message_seq),
             Self::ToolExecuted(e) => e.message_seq,
             Self::ToolExecutionFailed(e) => e.message_seq,
             Self::SkillActivated(e) => e.message_seq,
@@ -41,6 +42,13 @@ impl Event {
             Self::ContinuationResolved(e) => e.message_seq,
             Self::ClosureDecided(e) => e.message_seq,
             Self::CurrentRunAborted(e) => e.message_seq,
+            Self::TaskCreated(e) => e.message_seq,
+            Self::TaskResultReceived(e) => e.message_seq,
+            Self::TaskStatusUpdated(e) => e.message_seq,
+            Self::TaskChildSpawned(e) => e.message_seq,
+            Self::TaskInputDelivered(e) => e.message_seq,
+            Self::WorkItemDelegationCreated(e) => e.message_seq,
+            Self::WorkItemDelegationCompleted(e) => e.message_seq,
             Self::AgentCreated(_)
             | Self::AgentPutAside(_)
             | Self::OperatorDeliverySubmitted(_)
@@ -51,14 +59,7 @@ impl Event {
             | Self::ModelLimitLearned(_)
             | Self::AgentModelOverrideSet(_)
             | Self::AgentModelOverrideCleared(_)
-            | Self::TaskCreated(_)
-            | Self::TaskStatusUpdated(_)
-            | Self::TaskResultReceived(_)
-            | Self::TaskChildSpawned(_)
             | Self::SupervisedChildTaskMonitorReattached(_)
-            | Self::TaskInputDelivered(_)
-            | Self::WorkItemDelegationCreated(_)
-            | Self::WorkItemDelegationCompleted(_)
             | Self::AgentStateChanged(_)
             | Self::SessionStateChanged(_)
             | Self::SystemTickEmitted(_)

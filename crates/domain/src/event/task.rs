@@ -1,6 +1,8 @@
 //! Payloads of events about tasks: creation, status changes and the queued result.
 
-use crate::id::{MessageId, TaskId};
+use crate::authority::AuthorityClass;
+use crate::id::{MessageId, TaskId, WorkItemId};
+use crate::queue::MessageSeq;
 use crate::task::{TaskKind, TaskStatus};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,15 @@ pub struct TaskCreated {
     /// Message whose turn created the task. Absent if the task was created outside of a turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_message_id: Option<MessageId>,
+    /// Work item that the task belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Authority of the turn or the operator that created the task. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
+    /// Position of the message whose turn created the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// Status change of a task, or another act upon it that leaves its status unchanged. See [`Event::TaskStatusUpdated`](super::Event::TaskStatusUpdated).
@@ -32,6 +43,18 @@ pub struct TaskStatusUpdated {
     /// Exit status of the command. Absent until it has ended, and for child agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_status: Option<i32>,
+    /// Message whose turn created the task.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_message_id: Option<MessageId>,
+    /// Work item that the task belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Authority of the turn or the operator that created the task. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
+    /// Queue position of the message whose turn created the task. Absent in events of earlier builds, and if no turn did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }
 
 /// End of a task, told to its agent. See [`Event::TaskResultReceived`](super::Event::TaskResultReceived).
@@ -44,4 +67,10 @@ pub struct TaskResultReceived {
     pub message_id: MessageId,
     /// True if the result opens a model turn.
     pub terminal_reentry: bool,
+    /// Work item that the task belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    /// Position of the queued message. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_seq: Option<MessageSeq>,
 }

@@ -1,7 +1,7 @@
 //! Payloads of events about external triggers and webhooks. None holds a URL or a token.
 
 use crate::authority::AuthorityClass;
-use crate::id::{MessageId, TriggerId, WaitId};
+use crate::id::{MessageId, TriggerId, WaitId, WorkItemId};
 use crate::message::{AdmissionContext, DeliverySurface};
 use crate::trigger::{CallbackDisposition, DeliveryMode, TriggerScope};
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,12 @@ pub struct CallbackDelivered {
     /// Oldest wait that the delivery ended. Absent if it ended none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_intent_id: Option<WaitId>,
+    /// All waits that the delivery ended, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_intent_ids: Vec<WaitId>,
+    /// Work items of those waits, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub work_item_ids: Vec<WorkItemId>,
     /// The sender's id of what the delivery belongs to. Absent if it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub correlation_id: Option<String>,

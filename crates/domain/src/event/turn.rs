@@ -196,6 +196,34 @@ pub struct TurnLocalCompactionApplied {
     pub message_seq: MessageSeq,
 }
 
+/// State of one item of a batch after the run of the batch was aborted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BatchItemEnd {
+    /// It had ended before.
+    Ran,
+    /// It was running and was stopped.
+    Stopped,
+    /// It had not begun, and never will.
+    NotBegun,
+    /// Nothing shows whether it ran or how it ended.
+    Unknown,
+}
+
+/// The end of a batch whose run was aborted. See
+/// [`Event::CommandBatchStopped`](super::Event::CommandBatchStopped).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandBatchStopped {
+    /// Call that ran the batch.
+    pub tool_call_id: CallId,
+    /// State of each item, in order.
+    pub items: Vec<BatchItemEnd>,
+    pub turn_index: u64,
+    pub run_id: RunId,
+    /// Queue position of the message that the turn answered. The API adds the id and the origin of that message.
+    pub message_seq: MessageSeq,
+}
+
 /// A command that a call asks for. See [`Event::ProcessExecutionRequested`](super::Event::ProcessExecutionRequested).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessExecutionRequested {

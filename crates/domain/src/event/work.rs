@@ -1,6 +1,7 @@
 //! Payloads of events about work items, waits, timers and wake hints.
 
-use crate::id::{MessageId, TaskId, TimerId, WaitId, WorkItemId};
+use crate::authority::AuthorityClass;
+use crate::id::{MessageId, TaskId, TimerId, TriggerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::wait::{WaitKind, WaitStatus};
 use crate::work_item::{PlanStatus, Readiness, WorkItemSchedulingState, WorkItemState};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkItemWritten {
     /// Change that was made: `created`, `updated`, `completed`, `idle_turn`, `stalled`, `progress`, `wait_began`,
-    /// `wait_ended` or `resumed`.
+    /// `wait_changed`, `wait_ended` or `resumed`.
     pub action: String,
     pub work_item_id: WorkItemId,
     /// Number of this change. Readers that see a gap read the item again.
@@ -191,13 +192,26 @@ pub struct WakeHintTriggered {
     /// Waits that the pending hint ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wait_ids: Vec<WaitId>,
+    /// Capability that the hint came through. Absent for a request of an operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_trigger_id: Option<TriggerId>,
+    /// Name that the sender gave itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+    /// Authority that a tick for this hint alone has. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
 }
 
 /// A wake-up by the runtime. See [`Event::SystemTickEmitted`](super::Event::SystemTickEmitted).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SystemTickEmitted {
-    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `work_queue`, `work_item_recheck` or
-    /// `wake_hint`.
+    /// Part of the runtime that sent the tick: `sleep_wait`, `wait_over`, `wait_changed`, `work_queue`,
+    /// `work_item_recheck` or `wake_hint`.
     pub subsystem: String,
     /// Id of the queued tick message.
     pub message_id: MessageId,

@@ -133,4 +133,7 @@ pub struct WorktreeRetainedForReview {
     pub worktree_branch: String,
     /// What speaks against a removal, in words; at most 8.
     pub reasons: Vec<String>,
+    /// Files that differ from the commit at which the worktree began; at most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed_files: Vec<String>,
 }

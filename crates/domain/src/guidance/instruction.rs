@@ -68,7 +68,9 @@ impl InstructionRefusal {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::SymbolicLink => "it is a symbolic link; put a regular file there".to_owned(),
+            Self::SymbolicLink => "it is a symbolic link that is absolute or leads to no file in its own directory; put a regular file or such a relative \
+                 link there"
+                .to_owned(),
             Self::NotRegularFile => "it is not a regular file".to_owned(),
             Self::TooLarge { bytes } => {
                 format!("it has {bytes} bytes, and at most {INSTRUCTION_FILE_BYTES} are loaded")

@@ -1,5 +1,7 @@
 //! Skills: directories with a `SKILL.md` that agents open when a task matches. The runtime knows their metadata only.
 
+use crate::id::RunId;
+use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -229,6 +231,22 @@ pub struct SkillUse {
     /// they are the same, or the runtime did not install the skill as a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
+}
+
+/// Turn whose call ran a command.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallingTurn {
+    pub turn_index: u64,
+    pub run_id: RunId,
+    /// Queue position of the message that the turn answers.
+    pub message_seq: MessageSeq,
+}
+
+/// Skills that a command refers to which went on as a task. Its successful end makes them active.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSkills {
+    pub uses: Vec<SkillUse>,
+    pub turn: CallingTurn,
 }
 
 /// Extent of an activation.

@@ -1,8 +1,9 @@
 //! Intents about work items, waits and timers.
 
-use crate::id::{TaskId, TimerId, WaitId, WorkItemId};
+use crate::id::{TaskId, TimerId, TriggerId, WaitId, WorkItemId};
 use crate::time::Timestamp;
 use crate::timer::{MissedSlotPolicy, TimerSchedule};
+use crate::wait::WaitQuestion;
 use crate::work_item::{PlanStatus, TodoItem, WorkItemCursor};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,11 +47,23 @@ pub enum BlockerChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "on", rename_all = "snake_case")]
 pub enum WakeCondition {
-    Task { task_id: TaskId },
-    External { source: Option<String> },
+    Task {
+        task_id: TaskId,
+    },
+    External {
+        source: Option<String>,
+    },
+    /// A delivery to one external trigger of the agent.
+    Trigger {
+        external_trigger_id: TriggerId,
+    },
     Operator,
-    Time { at: Timestamp },
-    After { delay_ms: u64 },
+    Time {
+        at: Timestamp,
+    },
+    After {
+        delay_ms: u64,
+    },
 }
 
 /// A wait to declare. It ends the turn.
@@ -63,6 +76,9 @@ pub struct NewWait {
     pub work_item_id: Option<WorkItemId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_ref: Option<String>,
+    /// Question to an operator. Absent if every message of an operator counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<WaitQuestion>,
     /// Milliseconds after which the agent checks again, even if nothing happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recheck_after_ms: Option<u64>,
@@ -129,6 +145,9 @@ pub enum WorkIntent {
     },
     Complete {
         work_item_id: WorkItemId,
+        /// Paths of files in the agent's home that the report attaches.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<String>,
     },
     CancelWait {
         wait_id: WaitId,

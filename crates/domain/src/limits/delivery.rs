@@ -34,5 +34,20 @@ pub const NOTIFICATIONS_PER_TURN: u32 = 4;
 pub const NOTIFICATIONS_PER_HOUR: u32 = 20;
 /// Most bindings of one agent to remote operators that are active. One more is refused; the oldest ended one gives way.
 pub const OPERATOR_BINDINGS: usize = 8;
+/// Most metadata of one binding, in bytes of its JSON; a larger one is refused. Every request of the agent carries it.
+pub const BINDING_METADATA_BYTES: usize = 4 << 10;
+/// Longest argument of a command target, in bytes; a longer one is refused. A script belongs into a file.
+pub const TARGET_ARGUMENT_BYTES: usize = 4 << 10;
+/// Most arguments of a command target, its program included; more are refused.
+pub const TARGET_ARGUMENTS: usize = 32;
 /// Most delivery targets of a host. One more is refused.
 pub const DELIVERY_TARGETS: usize = 16;
+
+/// Most files that one call of `NotifyOperator` or `CompleteWorkItem` attaches; more get a tool error.
+pub const ATTACHMENTS_PER_NOTIFICATION: usize = 8;
+/// Longest path of an attached file in its agent's home, in bytes; a longer one gets a tool error.
+pub const ATTACHMENT_PATH_BYTES: usize = 512;
+/// Attached files of an agent that can be downloaded; an older one is forgotten for a newer one.
+pub const ATTACHMENTS_KEPT: usize = 64;
+/// Largest attached file that can be downloaded, in bytes; a larger one is refused and stays in the home.
+pub const ATTACHMENT_BYTES: u64 = 16 << 20;

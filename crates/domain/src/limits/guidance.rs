@@ -22,6 +22,8 @@ pub const SKILL_FILE_BYTES: u64 = 1 << 20;
 pub const SKILL_DESCRIPTION_CHARS: usize = 1_024;
 /// Most directories of a skill root that are looked at; the rest is left out with a note.
 pub const SKILLS_PER_ROOT: usize = 256;
+/// Bytes of a command's text in which references to skills are looked for; what stands behind is not read.
+pub const SKILL_COMMAND_BYTES: usize = 64 << 10;
 /// Most skills that are active for one agent. At the limit the one that was used longest ago is no longer active.
 pub const ACTIVE_SKILLS: usize = 64;
 /// Share of a prompt's token budget that the catalogue of skills may take: one part of this many. The rest is counted,

@@ -7,8 +7,13 @@ pub const EVENT_PAGE_MAX: u64 = 512;
 /// Most events that a stream may fall behind. Then it is closed with a gap frame, and the reader resumes with its
 /// cursor.
 pub const STREAM_LAG: usize = 1_024;
-/// Most streams open at once on one host. The next one is refused with 503.
+/// Most streams of events open at once on one host. The next one is refused with 503.
 pub const STREAMS: usize = 512;
+/// Most runs that one host streams at once. The next one is refused with 503, and the client asks for it without a stream.
+pub const RUN_STREAMS: usize = 512;
+/// Streams that read and render a page of recorded events at the same time. The others wait for their turn, so that many
+/// readers that begin with the oldest event do not hold up all other requests.
+pub const REPLAYS_AT_ONCE: usize = 1;
 /// Largest body of an HTTP request, in bytes. A larger one is refused with 413.
 pub const REQUEST_BODY_BYTES: usize = 4 << 20;
 /// Bytes that the bodies of all requests with a token may hold together while they arrive, beyond

@@ -16,9 +16,10 @@ pub const DELIVERIES_PER_SECOND: u32 = 16;
 /// Senders whose allowance is remembered; the ones that are full again are forgotten first.
 pub const DELIVERY_BUCKETS: usize = 4_096;
 /// Unknown tokens and wrong signatures that are answered at once, for all senders together. Beyond it they are refused
-/// with 429 until the allowance has grown again. Valid deliveries are not affected.
+/// with 429 until the allowance has grown again. Valid deliveries are not affected. Names that no webhook was known by since
+/// the host started have as much, which is used up before they are looked up.
 pub const GUESS_BURST: u32 = 256;
-/// Unknown tokens and wrong signatures per second by which that allowance grows again.
+/// Unknown tokens, names and wrong signatures per second by which each of these allowances grows again.
 pub const GUESSES_PER_SECOND: u32 = 16;
 /// Requests with a wrong bearer token that are answered to one address at once. Beyond it they are refused with 429 until
 /// the allowance has grown again. A right token is never refused.
@@ -32,3 +33,6 @@ pub const WRONG_TOKEN_ADDRESSES: usize = 1_024;
 pub const WEBHOOK_WINDOW_MS: u64 = 5 * 60_000;
 /// Largest secret of a webhook, in bytes.
 pub const WEBHOOK_SECRET_BYTES: usize = 1_024;
+/// Milliseconds for which a webhook's secret is used before it is looked up again. The sender is not proven before the
+/// lookup, so this limits what a flood of webhooks costs.
+pub const WEBHOOK_SECRET_AGE_MS: u64 = 1_000;

@@ -79,3 +79,5 @@ pub const EPISODES_PAGE: usize = 20;
 pub const EPISODES_PAGE_MAX: usize = 200;
 /// Episodes that one step writes to the export in the agent's home.
 pub const EPISODES_EXPORT_STEP: usize = 200;
+/// Bytes of the summary of an agent's context in its status. The rest of the working memory stands beside it.
+pub const CONTEXT_SUMMARY_BYTES: usize = 1_024;

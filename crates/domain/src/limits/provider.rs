@@ -31,6 +31,9 @@ pub const RENEWAL_PATIENCE_MS: u64 = 8 * 24 * 60 * 60 * 1_000;
 /// Most times that one round is parked until an allowance is renewed, if a caller waits for the run. Then the turn
 /// fails.
 pub const PARKS_PER_ROUND: u32 = 3;
+/// Context window that a model without a known one may have, in tokens. A provider that reports more for one call of it is
+/// not believed.
+pub const LARGEST_WINDOW_TOKENS: u32 = 2_000_000;
 /// Largest script of the scripted provider, in bytes. A larger one is refused.
 pub const SCRIPT_BYTES: u64 = 4 << 20;
 /// Timeout of a DNS lookup of a provider, in milliseconds. It must be below the connect timeout, or a silent name

@@ -1,7 +1,11 @@
 //! Bounds of work items, waits, wake hints and timers.
 
-/// Shortest time between two ticks for wake hints from outside, in milliseconds. A first hint is told at once; those of
-/// a source that never stops are told together, so that it cannot buy a model turn with each request.
+/// Ticks for wake hints from outside that an idle agent gets at once. After these, hints are told together, so that a
+/// source that never stops cannot buy a model turn with each request.
+pub const HINT_TICKS_AT_ONCE: u64 = 6;
+/// Milliseconds after which an agent may get one more tick for wake hints at once, up to `HINT_TICKS_AT_ONCE`.
+pub const HINT_TICK_REFILL_MS: u64 = 10_000;
+/// Longest time from one tick for wake hints from outside to the next while hints are pending, in milliseconds.
 pub const HINT_TICK_PAUSE_MS: u64 = 5_000;
 /// Pause before the second tick for a work item without progress, in milliseconds. It doubles with each further idle
 /// turn.
@@ -41,6 +45,16 @@ pub const STALE_REMINDER_TOKENS: u32 = 512;
 pub const ACTIVE_WAITS: u32 = 256;
 /// Longest reason of a wait, in bytes. A longer one is refused.
 pub const WAIT_REASON_BYTES: usize = 2_000;
+/// Longest question of a wait, in bytes. A longer one is refused.
+pub const WAIT_QUESTION_BYTES: usize = 2_000;
+/// Most choices of a question. A longer list is refused.
+pub const WAIT_CHOICES: usize = 8;
+/// Longest choice of a question, in bytes. A longer one is refused.
+pub const WAIT_CHOICE_BYTES: usize = 200;
+/// Bytes of a wait's question or reason that a message repeats for the model; the rest is cut.
+pub const WAIT_NOTE_BYTES: usize = 600;
+/// Most waits that one message names for the model. It still ends or interrupts the others.
+pub const WAIT_NOTES: usize = 8;
 /// Most wake sources of one wait. A longer list is refused.
 pub const WAKE_SOURCES: usize = 16;
 /// Most pending wake hints of one agent, one for each source. Further sources share the last entry.
@@ -60,6 +74,16 @@ pub const STATUS_TIMERS: usize = 50;
 pub const TIMER_TICKS_QUEUED: u32 = 256;
 /// Shortest interval of a repeating timer, in milliseconds. A shorter one is refused: each slot begins a turn.
 pub const TIMER_INTERVAL_MIN_MS: u64 = 1_000;
+/// Shortest time between two ticks of a repeating timer that an operator caused, in milliseconds: two a minute. Slots in
+/// between are passed over. At this interval or more the ticks are not paced.
+pub const OPERATOR_TICK_INTERVAL_MS: u64 = 30_000;
+/// Milliseconds after its planned time from which a tick tells its model that it begins late, and why.
+pub const LATE_TICK_MS: u64 = 5_000;
+/// Runs of slots that a timer remembers, so that none comes twice after the clock was set back. Beyond that the one
+/// that ends first is forgotten.
+pub const SLOT_RUNS_KEPT: usize = 4;
+/// Turns of timer ticks whose tokens an agent remembers, for the estimate of what a timer will use in a day.
+pub const TICK_TURNS_KEPT: usize = 5;
 /// Longest summary of a timer, in bytes. A longer one is refused.
 pub const TIMER_SUMMARY_BYTES: usize = 2_000;
 /// Waits of one agent that are kept, active and ended ones together. The oldest ended ones are removed.
@@ -73,3 +97,7 @@ pub const TIMER_MAX_MS: u64 = 10 * 366 * 24 * 60 * 60 * 1_000;
 /// Most missed slots that a timer with the policy `all` makes up for, one tick each, newest first. Older slots are only
 /// counted.
 pub const MISSED_SLOTS: u32 = 100;
+/// Tools of one agent whose calls are timed, by name. Models invent names; calls of further ones are not timed.
+pub const TIMED_TOOLS: usize = 64;
+/// Longest name of a tool whose calls are timed, in bytes.
+pub const TIMED_TOOL_NAME_BYTES: usize = 64;

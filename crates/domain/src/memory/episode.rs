@@ -88,8 +88,36 @@ pub struct EpisodeBuilder {
     pub id: EpisodeId,
     /// Turns that were taken in. Turns without an answer are not.
     pub turns: u32,
+    /// Begin of the first of them. Null for an episode that an earlier build opened, until the next one begins: the
+    /// time of its first turn is not known.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
     #[serde(flatten)]
     pub content: EpisodeContent,
+}
+
+/// The open episode as clients see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EpisodeBuilderView {
+    /// Its fields are serialised beside the others.
+    #[serde(flatten)]
+    pub builder: EpisodeBuilder,
+    /// The newest turn that was taken in.
+    #[serde(default)]
+    pub latest_turn_index: u64,
+    /// Messages that turns had taken at its end.
+    #[serde(default)]
+    pub latest_message_count: u64,
+}
+
+impl From<EpisodeBuilder> for EpisodeBuilderView {
+    fn from(builder: EpisodeBuilder) -> Self {
+        Self {
+            latest_turn_index: builder.content.end_turn_index,
+            latest_message_count: builder.content.end_message_count,
+            builder,
+        }
+    }
 }
 
 /// A finished episode. It is written once.
@@ -106,7 +134,23 @@ pub struct EpisodeRecord {
     pub summary: String,
 }
 
+/// Names of the lines of a summary that are about what was open at the end of the episode.
+pub const LEFT_TO_DO: &str = "left to do";
+pub const WAITING_ON: &str = "waiting on";
+
 impl EpisodeRecord {
+    /// Removes what was open at the end of the episode, for an episode whose item was completed later.
+    pub fn forget_open_ends(&mut self) {
+        self.content.carry_forward.clear();
+        self.content.waiting_on.clear();
+        let is_open_end = |line: &&str| {
+            let name = line.split_once(": ").map(|(name, _)| name);
+            matches!(name, Some(LEFT_TO_DO | WAITING_ON))
+        };
+        let lines = self.summary.lines().filter(|line| !is_open_end(line));
+        self.summary = lines.collect::<Vec<_>>().join("\n");
+    }
+
     /// Returns the episode as text. Empty parts are left out.
     #[must_use]
     pub fn text(&self) -> String {

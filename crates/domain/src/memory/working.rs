@@ -3,9 +3,10 @@
 //! One row per agent, replaced when a turn ends and never changed while one runs. The runtime derives it without a model:
 //! the same records give the same memory. A change raises the revision and leaves a short delta for the next prompt.
 
-use super::episode::EpisodeBuilder;
+use super::episode::{EpisodeBuilder, EpisodeBuilderView};
 use crate::id::{EpisodeId, WorkItemId};
 use crate::work_item::TodoItem;
+use crate::{limits, text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,6 +42,27 @@ pub struct WorkingMemory {
     /// What the current item, the agent and other items wait for, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waiting_on: Vec<String>,
+}
+
+impl WorkingMemory {
+    /// Returns its first lines for people: the objective, how it stands, what was decided last and what is waited for.
+    /// `None` if it holds none of these.
+    #[must_use]
+    pub fn head(&self) -> Option<String> {
+        let labelled = |label: &str, text: Option<&String>| {
+            text.filter(|text| !text.trim().is_empty())
+                .map(|text| format!("{label}: {}", text.trim()))
+        };
+        let lines = [
+            labelled("objective", self.objective.as_ref()),
+            labelled("state", self.work_summary.as_ref()),
+            labelled("last decision", self.recent_decisions.first()),
+            labelled("waits for", self.waiting_on.first()),
+        ];
+        let lines: Vec<String> = lines.into_iter().flatten().collect();
+        let head = text::preview(&lines.join("\n"), limits::CONTEXT_SUMMARY_BYTES);
+        (!head.is_empty()).then_some(head)
+    }
 }
 
 /// A part of the working memory, as deltas name it.
@@ -261,7 +283,7 @@ pub struct WorkingMemoryView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_episode_id: Option<EpisodeId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub active_episode_builder: Option<EpisodeBuilder>,
+    pub active_episode_builder: Option<EpisodeBuilderView>,
     pub archived_episode_count: u64,
 }
 
@@ -277,7 +299,7 @@ impl WorkingMemoryState {
             pending_working_memory_delta: self.pending_working_memory_delta,
             last_prompted_working_memory_revision: self.last_prompted_working_memory_revision,
             active_episode_id: builder.as_ref().map(|builder| builder.id.clone()),
-            active_episode_builder: builder,
+            active_episode_builder: builder.map(Into::into),
             archived_episode_count: self.archived_episode_count,
         }
     }

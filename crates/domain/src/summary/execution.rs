@@ -1,7 +1,7 @@
 //! Execution environment of an agent's tools, and the boundaries that are enforced around them.
 
 use crate::id::WorkspaceId;
-use crate::workspace::WorkspaceEntry;
+use crate::workspace::{AccessMode, WorkspaceEntry};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -135,11 +135,15 @@ pub struct ExecutionSnapshot {
     /// Every workspace that the agent may use, with its anchor.
     #[serde(default)]
     pub attached_workspaces: Vec<(WorkspaceId, String)>,
+    /// Its fields are serialised beside the others.
     #[serde(flatten)]
     pub workspace: WorkspaceEntry,
     /// Identity of the execution root. Absent in responses of older hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution_root_id: Option<String>,
+    /// What the agent may do in the execution root. Absent in responses of older hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access_mode: Option<AccessMode>,
     /// Advice about the workspace for the operator. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_warning: Option<String>,
@@ -157,6 +161,7 @@ impl ExecutionSnapshot {
                 workspace.workspace_anchor.clone(),
             )],
             execution_root_id: Some(workspace.execution_root_id()),
+            access_mode: Some(workspace.access_mode()),
             workspace,
             workspace_warning: None,
         }

@@ -3,7 +3,7 @@
 //! A status snapshot has no output; the output snapshot has.
 
 use super::{CommandTaskSpec, TaskEnd, TaskKind, TaskRecord, TaskStatus, WaitPolicy};
-use crate::delegation::{ChildObservability, ChildSupervision};
+use crate::delegation::{ChildObservability, ChildSupervision, DelegationRecord};
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId, TaskId};
 use crate::limits::EVENT_PREVIEW_BYTES;
@@ -89,6 +89,9 @@ pub struct TaskStatusSnapshot {
     pub child_observability: Option<ChildObservability>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_supervision: Option<ChildSupervision>,
+    /// The delegation that the task stands for. Absent for a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationRecord>,
 }
 
 /// Command of a task in a list.
@@ -148,9 +151,13 @@ pub struct TaskOutputSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
     pub artifacts: Vec<ArtifactRef>,
-    /// Index of the output in `artifacts`.
+    /// Index in `artifacts` of the file with the whole output: the combined one if the command used both pipes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_artifact: Option<usize>,
+    /// Index of the standard output alone in `artifacts`; `next_offset` counts in it. Absent in results of earlier
+    /// builds, where it is `output_artifact`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stdout_artifact: Option<usize>,
     /// Index of the standard error in `artifacts`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_artifact: Option<usize>,
@@ -229,6 +236,7 @@ impl TaskRecord {
             next_stderr_offset: None,
             output_bytes: bytes,
             output_artifact: output.is_some().then_some(0),
+            stdout_artifact: output.is_some().then_some(0),
             stderr_artifact: stderr.is_some().then_some(usize::from(output.is_some())),
             artifacts: output.into_iter().chain(stderr).collect(),
             result_summary: end.map(|end| end.result_summary.clone()),
@@ -256,6 +264,7 @@ impl TaskRecord {
             child_agent_id: self.child().map(|child| child.child_agent_id.clone()),
             child_observability: None,
             child_supervision: self.child_supervision(),
+            delegation: self.delegation(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One use of a capability: the content that came, and the account of it that is stored and answered.
 
 use super::DeliveryMode;
-use crate::id::{AgentId, MessageId, TriggerId, WaitId};
+use crate::id::{AgentId, MessageId, TriggerId, WaitId, WorkItemId};
 use crate::message::Body;
 use crate::time::Timestamp;
 use base64::Engine as _;
@@ -115,6 +115,8 @@ pub enum CallbackDisposition {
     Triggered,
     /// The delivery joined a hint that the agent has not read yet.
     Coalesced,
+    /// The delivery had no content, ended no wait and found no work to wake, so no model is told.
+    Ignored,
 }
 
 /// Account of an accepted delivery, kept for repetitions of it.
@@ -127,6 +129,9 @@ pub struct CallbackReceipt {
     /// Waits that the delivery ended, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub wait_ids: Vec<WaitId>,
+    /// Work items of those waits, each once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub work_item_ids: Vec<WorkItemId>,
     /// Message that the content became. Absent for a wake.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_id: Option<MessageId>,

@@ -5,6 +5,7 @@ use crate::effect::EffectId;
 use crate::send::SendId;
 use crate::time::Timestamp;
 use crate::timer::DueId;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Event that an open turn waits for, with the data that is valid in this phase.
@@ -111,7 +112,7 @@ pub struct SuspensionPause {
 }
 
 /// Reason for the suspension of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionReason {
     /// A provider had a problem that may pass: no connection, a timeout, overload or a garbled answer.

@@ -110,6 +110,10 @@ pub struct TerminalRecord {
     pub last_round_entry: Option<LogSeq>,
     pub usage: TokenUsage,
     pub rounds: u32,
+    /// Beginning of the last text that the model wrote in the turn. Absent if it wrote none, and in records of earlier
+    /// builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_assistant_message: Option<String>,
 }
 
 #[cfg(test)]

@@ -52,6 +52,18 @@ pub enum StepAction {
 }
 
 impl WorkOverview {
+    /// Iterates over the open items that stand in a list, the current one left out.
+    pub fn listed_mut(&mut self) -> impl Iterator<Item = &mut WorkItemRecord> {
+        let lists = [
+            &mut self.triggered,
+            &mut self.queued,
+            &mut self.waiting_operator,
+            &mut self.blocked,
+            &mut self.due_rechecks,
+        ];
+        lists.into_iter().flatten()
+    }
+
     /// Returns true if there is nothing to show.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -1,16 +1,17 @@
 //! A work item as tools, prompts and clients see it.
 
 use super::{
-    PlanArtifact, PlanStatus, Readiness, TodoItem, WorkItemProvenance, WorkItemRecord,
-    WorkItemSchedulingState, WorkItemState,
+    DeliverySummary, DeliverySummaryRecord, PlanArtifact, PlanStatus, Readiness, TodoItem,
+    WorkItemProvenance, WorkItemRecord, WorkItemSchedulingState, WorkItemState,
 };
-use crate::id::{AgentId, WorkItemId, WorkspaceId};
+use crate::id::{AgentId, DeliverySummaryId, WorkItemId, WorkspaceId};
 use crate::time::Timestamp;
 use crate::{limits, text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Relation of an item to the focus of its agent.
+/// Relation of an item to the focus of its agent. An open item without the focus is blocked by a blocker alone; one that
+/// only waits is queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Focus {
@@ -23,7 +24,11 @@ pub enum Focus {
 /// Plan file of an item, with the path under which the agent reads and edits it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanDescriptor {
+    /// Path at which the file is, or would be.
     pub path: String,
+    /// True if the runtime found a file there. The other fields then describe it.
+    #[serde(default)]
+    pub exists: bool,
     /// SHA-256 of the file in hex. Absent if the runtime has seen no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
@@ -31,6 +36,7 @@ pub struct PlanDescriptor {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub updated_at: Option<Timestamp>,
     pub preview: String,
+    /// True if the preview is the whole file; false if there is none.
     pub preview_complete: bool,
 }
 
@@ -40,6 +46,14 @@ pub struct CompletionReport {
     pub text: String,
     /// Always `work_item_result_summary` in this build.
     pub source: String,
+    /// Delivery summary with the whole text. Absent for imported items and items that earlier builds completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_summary_id: Option<DeliverySummaryId>,
+    /// Turn that completed the item. Absent where the delivery summary is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_turn_index: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
 }
 
 /// A work item as tools, prompts and clients see it.
@@ -68,6 +82,10 @@ pub struct WorkItemView {
     pub recheck_consumed_at: Option<Timestamp>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion_report: Option<CompletionReport>,
+    /// Absent unless the item was completed with a report, in results of tools, for imported items, and for items that
+    /// earlier builds completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery_summary: Option<DeliverySummaryRecord>,
     pub provenance: WorkItemProvenance,
     pub revision: u64,
     pub created_at: Timestamp,
@@ -103,6 +121,17 @@ impl WorkItemView {
         self
     }
 
+    /// Adds the delivery summary of the item. The text of the report becomes that of the summary.
+    #[must_use]
+    pub fn with_delivery(mut self, summary: DeliverySummaryRecord) -> Self {
+        if let Some(report) = &mut self.completion_report {
+            summary.text.clone_into(&mut report.text);
+            report.describe(&summary.delivery);
+        }
+        self.delivery_summary = Some(summary);
+        self
+    }
+
     /// Shortens the view to one line.
     #[must_use]
     pub fn list_entry(self) -> WorkItemListEntry {
@@ -117,6 +146,13 @@ impl WorkItemView {
             updated_at: self.updated_at,
             id: self.id,
         }
+    }
+}
+
+impl CompletionReport {
+    fn describe(&mut self, origin: &DeliverySummary) {
+        self.source_turn_index = Some(origin.turn_index);
+        self.created_at = Some(origin.created_at);
     }
 }
 
@@ -146,7 +182,7 @@ impl WorkItemRecord {
             focus: match (self.state, is_current) {
                 (WorkItemState::Completed, _) => Focus::Completed,
                 (WorkItemState::Open, true) => Focus::Current,
-                (WorkItemState::Open, false) if readiness == Readiness::Blocked => Focus::Blocked,
+                (WorkItemState::Open, false) if self.blocked_by.is_some() => Focus::Blocked,
                 (WorkItemState::Open, false) => Focus::Queued,
             },
             readiness,
@@ -165,7 +201,11 @@ impl WorkItemRecord {
             completion_report: self.result_summary.clone().map(|text| CompletionReport {
                 text,
                 source: "work_item_result_summary".to_owned(),
+                delivery_summary_id: self.delivery_summary_id.clone(),
+                source_turn_index: None,
+                created_at: None,
             }),
+            delivery_summary: None,
             provenance: self.provenance.clone(),
             revision: self.revision,
             created_at: self.created_at,
@@ -190,6 +230,7 @@ impl WorkItemRecord {
                 preview_complete,
             }) => PlanDescriptor {
                 path,
+                exists: true,
                 hash: Some(hash.clone()),
                 bytes: *bytes,
                 updated_at: Some(*updated_at),
@@ -198,11 +239,12 @@ impl WorkItemRecord {
             },
             None => PlanDescriptor {
                 path,
+                exists: false,
                 hash: None,
                 bytes: 0,
                 updated_at: None,
                 preview: String::new(),
-                preview_complete: true,
+                preview_complete: false,
             },
         }
     }

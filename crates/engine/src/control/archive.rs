@@ -7,9 +7,11 @@ mod rows;
 
 use self::rows::read_rows;
 use super::ControlHandle;
-use crate::archive::{ArchiveFault, ArchiveMode, PackOrder, PackedArchive, ReadArchive};
+use crate::archive::{
+    ArchiveFault, ArchiveMode, ArchiveSource, PackOrder, PackedArchive, ReadArchive,
+};
 use crate::error::Error;
-use holon_core::import::{ImportedAgent, check_record};
+use holon_core::import::{self, ImportedAgent, check_record};
 use holon_domain::agent::{AgentIdentity, AgentKind, Ownership, ProfilePreset, Visibility};
 use holon_domain::archive::{
     ArchiveManifest, ArchivedAgent, ArchivedFile, ImportOrigin, ImportReport, ImportedFile,
@@ -87,6 +89,21 @@ impl ControlHandle {
             .await
     }
 
+    /// Makes an agent from an archive of this host.
+    async fn import_own(
+        &self,
+        agent_id: AgentId,
+        archive: File,
+        mode: ArchiveMode,
+    ) -> Result<ImportReport, Error> {
+        let read = self.shell.ports.home.read_archive(archive).await;
+        let own = ReadArchive {
+            source: ArchiveSource::ThisHost,
+            ..read.map_err(refused)?
+        };
+        self.make_imported(agent_id, own, mode).await
+    }
+
     /// Makes a stopped copy of an agent. A repetition of a request that has made it gets the same report.
     ///
     /// # Errors
@@ -108,7 +125,7 @@ impl ControlHandle {
                 message: "an export without a file".to_owned(),
             });
         };
-        self.import_agent(name, file, mode).await
+        self.import_own(name, file, mode).await
     }
 
     /// Returns the report that is kept for this request, if it made the agent before. It counts also if that agent was
@@ -227,6 +244,7 @@ impl ControlHandle {
             record: archive.record.clone(),
             origin,
         };
+        import::check_settings(&imported, self.now())?;
         let bytes = usize::try_from(archive.manifest.record.bytes).unwrap_or(usize::MAX);
         let home = &self.shell.ports.home;
         let made = home.make_from_archive(&agent_home, archive).await;
@@ -319,8 +337,8 @@ impl ControlHandle {
         notes.extend(archive.manifest.linked_skills.iter().map(|link| {
             let target = quote_word(&link.target);
             format!(
-                "its skill {} is a link to {target}, which is made again if that skill is on this machine; otherwise \
-                 install it with: holon skills install DIRECTORY --agent {agent_id}",
+                "its skill {} is a link to {target}, which is made again if that is a skill of the user on this machine; \
+                 otherwise install it with: holon skills install DIRECTORY --agent {agent_id}",
                 quote_word(&link.name)
             )
         }));

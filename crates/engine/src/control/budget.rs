@@ -8,18 +8,20 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::budget::{Budget, BudgetKey, BudgetScope};
 use holon_domain::model::ModelRef;
 use holon_domain::usage::{budget_root, day_in};
-use holon_store::BudgetChange;
+use holon_store::{BudgetChange, WriteOrder};
 
 impl ControlHandle {
-    /// Adds a budget or changes its limits. Turns that wait for a budget ask again.
+    /// Adds a budget or changes its limits; one that is absent stays as it is. Turns that wait for a budget ask again.
     ///
     /// # Errors
     /// When storage fails.
     pub async fn set_budget(&self, budget: Budget) -> Result<BudgetChange, Error> {
         let day = day_in(self.now(), &self.shell.kernel.conditions().now().zone);
-        let set = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.set_budget(&budget, &day)
-        });
+        let set = holon_store::commit(
+            self.shell.store.as_ref(),
+            WriteOrder::client(0),
+            move |ledger| ledger.set_budget(&budget, &day),
+        );
         let change = set.await.map_err(engine_error)?;
         self.reload_budgets().await?;
         Ok(change)
@@ -30,33 +32,27 @@ impl ControlHandle {
     /// # Errors
     /// When storage fails.
     pub async fn clear_budget(&self, key: BudgetKey) -> Result<bool, Error> {
-        let removed = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            ledger.remove_budget(&key)
-        });
+        let removed = holon_store::commit(
+            self.shell.store.as_ref(),
+            WriteOrder::client(0),
+            move |ledger| ledger.remove_budget(&key),
+        );
         let removed = removed.await.map_err(engine_error)?;
         self.reload_budgets().await?;
         Ok(removed)
     }
 
-    /// Returns true if the agent or the work item that a budget names exists, so that a misspelt one is noticed.
+    /// Returns true if the agent or the work item that a budget names exists, so that a misspelt one is noticed. An agent
+    /// whose record cannot be read exists too.
     ///
     /// # Errors
-    /// When the agents or their work items cannot be read.
+    /// When the database cannot be read.
     pub async fn is_known(&self, scope: &BudgetScope) -> Result<bool, Error> {
         let scope = scope.clone();
         let found = self.readers.read(move |reader| match &scope {
             BudgetScope::Host => Ok(true),
-            BudgetScope::Agent(id) | BudgetScope::Tree(id) => Ok(reader.agent(id)?.is_some()),
-            BudgetScope::Item(id) => {
-                for listed in reader.agents()? {
-                    if let Some((no, _)) = reader.agent(&listed.agent_id)?
-                        && reader.work_item(no, id)?.is_some()
-                    {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
+            BudgetScope::Agent(id) | BudgetScope::Tree(id) => reader.has_agent(id),
+            BudgetScope::Item(id) => reader.is_public_item(id),
         });
         Ok(found.await?)
     }
@@ -66,7 +62,7 @@ impl ControlHandle {
     /// # Errors
     /// When the agents cannot be read.
     pub async fn unpriced_model(&self, scope: &BudgetScope) -> Result<Option<ModelRef>, Error> {
-        let listed = self.readers.read(|reader| reader.agents()).await?;
+        let listed = self.readers.agents().await?;
         let agents: Vec<AgentRecord> = listed
             .into_iter()
             .filter_map(|listed| listed.record.ok())
@@ -102,9 +98,15 @@ impl ControlHandle {
             .readers
             .read(move |reader| reader.budgets(&day))
             .await?;
-        conditions.set_budgets(found.into_iter().map(|found| found.budget).collect());
-        // Decisions that were made with the budgets of before are committed after this, so that none is missed below.
-        let passed = holon_store::commit(self.shell.store.as_ref(), 0, |_| Ok(()));
+        conditions.set_budgets(found);
+        // Decisions that were made with the budgets of before are committed before this, so that none is missed below. The
+        // change is stored already, so a full inbox must not refuse the rest.
+        let passed =
+            holon_store::commit(
+                self.shell.store.as_ref(),
+                WriteOrder::runtime(0),
+                |_| Ok(()),
+            );
         passed.await.map_err(engine_error)?;
         let resumed = self
             .shell
@@ -121,5 +123,40 @@ fn may_cover(scope: &BudgetScope, agent: &AgentRecord) -> bool {
         BudgetScope::Agent(id) => *id == identity.agent_id,
         BudgetScope::Tree(id) => id == budget_root(identity),
         BudgetScope::Item(_) | BudgetScope::Host => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shell::tests::{control, fill_inbox, shell_with_main};
+    use holon_domain::budget::{Budget, BudgetKey, BudgetPeriod, BudgetScope};
+    use holon_store::{WriteOrder, commit};
+
+    #[tokio::test]
+    async fn a_stored_change_of_budgets_is_told_to_agents_although_the_inbox_is_full() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let (shell, _) = shell_with_main(dir.path()).await;
+        let control = control(&shell, dir.path());
+        let budget = Budget {
+            key: BudgetKey {
+                scope: BudgetScope::Host,
+                period: BudgetPeriod::Total,
+            },
+            limit_tokens: Some(1),
+            limit_micro_usd: None,
+            set_at: control.now(),
+        };
+        let stored = commit(shell.store.as_ref(), WriteOrder::client(0), move |ledger| {
+            ledger.set_budget(&budget, "2026-11-16")
+        });
+        stored.await.expect("is stored");
+        let release = fill_inbox(&shell).await;
+        let reloaded = tokio::spawn(async move { control.reload_budgets().await });
+        // The new budgets hold before the inbox is asked.
+        while shell.kernel.conditions().now().budgets.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        drop(release);
+        assert_eq!(reloaded.await.expect("ends"), Ok(()));
     }
 }

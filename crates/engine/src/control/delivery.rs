@@ -5,11 +5,12 @@ use crate::error::Error;
 use crate::ports::{Destination, SubmitReport};
 use crate::shell::engine_error;
 use holon_domain::delivery::{
-    DeliveryContent, DeliveryRecord, DeliveryTarget, DeliveryTrigger, Submission,
+    DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTarget, DeliveryTrigger, Submission,
 };
 use holon_domain::visibility::Visibility;
 use holon_domain::{DeliveryId, TargetId};
-use holon_store::TargetAddition;
+use holon_store::{TargetAddition, WriteOrder};
+use tokio::sync::oneshot;
 
 /// Text of a trial.
 const TRIAL_TEXT: &str = "This is a trial of Holon's operator delivery. Nothing needs to be done.";
@@ -68,34 +69,58 @@ impl ControlHandle {
         target: DeliveryTarget,
     ) -> Result<(Once<DeliveryTarget>, TargetAddition), Error> {
         let (key, now) = (self.request.clone(), self.now());
-        let added = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            let mut addition = TargetAddition::Added;
-            let added = once(ledger, key.as_deref(), now, |ledger| {
-                addition = ledger.add_delivery_target(&target)?;
-                Ok((addition == TargetAddition::Added).then(|| target.clone()))
-            })?;
-            Ok(added.map(|added| (added, addition)))
-        });
+        let added = holon_store::commit(
+            self.shell.store.as_ref(),
+            WriteOrder::client(0),
+            move |ledger| {
+                let mut addition = TargetAddition::Added;
+                let added = once(ledger, key.as_deref(), now, |ledger| {
+                    addition = ledger.add_delivery_target(&target)?;
+                    Ok((addition == TargetAddition::Added).then(|| target.clone()))
+                })?;
+                Ok(added.map(|added| (added, addition)))
+            },
+        );
         added.await.map_err(engine_error)?
     }
 
-    /// Removes a delivery target and its secret, and gives up what waits for it in the same commit. Returns the number of
-    /// deliveries that were given up; `None` if there is none of this name. A repetition of a request that has removed one
-    /// removes nothing.
+    /// Removes a delivery target and its secret, and gives up what waits for it. Returns the number of deliveries that
+    /// waited; `None` if there is none of this name. A repetition of a request that has removed one
+    /// removes nothing. The removal goes on if the caller goes away.
     ///
     /// # Errors
     /// When the key of the request was used for another request, or storage fails.
     pub async fn remove_delivery_target(&self, name: &str) -> Result<Option<u64>, Error> {
+        let (control, name) = (self.clone(), name.to_owned());
+        let (done, removed) = oneshot::channel();
+        self.shell.spawn(async move {
+            // A caller that went away needs no answer.
+            drop(done.send(control.remove_target(&name).await));
+        });
+        removed.await.unwrap_or(Err(Error::ShuttingDown))
+    }
+
+    /// Nothing goes to the target from the first commit on. What waits for it may be of many agents and takes longer.
+    async fn remove_target(&self, name: &str) -> Result<Option<u64>, Error> {
         let key = self.request.clone();
-        let removed = self.shell.remove_target(name.to_owned(), key).await?;
-        let removed = removed.reply();
-        self.reload_targets().await?;
-        let Some((target_id, given_up)) = removed else {
-            return Ok(None);
+        let waiting = match self.delivery_target(name).await? {
+            Some(target) => self.count_waiting(target.route()).await?,
+            None => 0,
         };
-        let profile = DeliveryTarget::secret_profile(name, target_id.as_ref());
-        self.forget_secret(&profile).await;
-        Ok(Some(given_up))
+        let removed = self.shell.remove_target(name.to_owned(), key, waiting);
+        let removed = removed.await?;
+        let (removed, gone) = removed;
+        let reloaded = self.reload_targets().await;
+        let removed = removed.reply();
+        if let Some((target_id, _)) = &removed {
+            let profile = DeliveryTarget::secret_profile(name, target_id.as_ref());
+            self.forget_secret(&profile).await;
+        }
+        if let Some(route) = gone {
+            self.shell.end_route(&route, name).await?;
+        }
+        reloaded?;
+        Ok(removed.map(|(_, given_up)| given_up))
     }
 
     /// Tries what waits for a target at once instead of after its pause. Returns the number of deliveries that wait;
@@ -107,7 +132,17 @@ impl ControlHandle {
         let Some(target) = self.delivery_target(name).await? else {
             return Ok(None);
         };
-        Ok(Some(self.shell.retry_route(target.route()).await?))
+        let route = target.route();
+        self.shell.retry_route(&route).await?;
+        Ok(Some(self.count_waiting(route).await?))
+    }
+
+    /// Counts what waits for a route. It may be much, so a reader counts it and not the writer.
+    async fn count_waiting(&self, route: DeliveryRoute) -> Result<u64, Error> {
+        let count = self
+            .readers()
+            .read(move |reader| reader.waiting_deliveries(&route));
+        Ok(count.await?)
     }
 
     /// Makes one attempt with a trial text. Nothing is written. `None` if there is no target of this name.
@@ -137,6 +172,7 @@ impl ControlHandle {
                 notification_id: None,
                 correlation_id: None,
                 causation_id: None,
+                attachments: Vec::new(),
             },
         };
         let destination = Destination::Target(target);

@@ -2,12 +2,11 @@
 
 use super::{ControlHandle, read_admission};
 use crate::error::Error;
-use crate::kernel::read_reply;
-use crate::reads::or_default_if_unreadable;
 use crate::request::AdmittedMessage;
 use crate::shell::engine_error;
 use holon_domain::AgentId;
 use holon_domain::request_key::RequestKey;
+use holon_store::WriteOrder;
 
 impl ControlHandle {
     /// Returns the admission that is kept for this request, if it was admitted before.
@@ -23,7 +22,10 @@ impl ControlHandle {
         };
         match self.read_kept(&key, Some(agent_id.clone()), true).await? {
             Some(kept) => {
-                let reply = read_reply(&kept).ok_or(Error::KeyReused)?;
+                let reply = serde_json::from_str(&kept).ok();
+                let reply = reply.ok_or_else(|| Error::OutcomeRemoved {
+                    agent_id: Some(agent_id.clone()),
+                })?;
                 read_admission(agent_id, reply).map(Some)
             }
             None => Ok(None),
@@ -66,10 +68,15 @@ impl ControlHandle {
         response: String,
     ) -> Result<(), Error> {
         let (shell, bytes) = (self.shell.clone(), response.len());
-        let kept = holon_store::commit(self.shell.store.as_ref(), bytes, move |ledger| {
-            let now = shell.ports.clock.now();
-            ledger.keep_reply(&key, agent.as_ref(), &response, now)
-        });
+        let kept = holon_store::commit(
+            self.shell.store.as_ref(),
+            // The effect was performed: without its reply a repetition would perform it again.
+            WriteOrder::runtime(bytes),
+            move |ledger| {
+                let now = shell.ports.clock.now();
+                ledger.keep_reply(&key, agent.as_ref(), &response, now)
+            },
+        );
         kept.await.map_err(engine_error)
     }
 
@@ -88,19 +95,25 @@ impl ControlHandle {
             let (Some(found), Some(agent)) = (&kept, agent) else {
                 return Ok(kept);
             };
-            let present = or_default_if_unreadable(reader.agent(&agent))?;
-            let birth = match present {
-                Some(_) => reader.birth(&agent)?,
-                None => None,
-            };
+            // The name alone tells if there is such an agent: its record may be unreadable.
+            let birth = reader.birth(&agent)?;
             let is_of_present = birth.map_or(without_agent, |birth| found.belongs_to(birth));
             Ok(kept.filter(|_| is_of_present))
         });
         match read.await? {
             Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
             Some(kept) if kept.is_removed() => Err(Error::OutcomeRemoved { agent_id: asked }),
+            // What cannot be read is no answer to the caller.
+            Some(kept) if !is_json(&kept.reply) => {
+                tracing::error!(id = key.id, "a row of `kept_replies` is damaged");
+                Err(Error::OutcomeRemoved { agent_id: asked })
+            }
             Some(kept) => Ok(Some(kept.reply)),
             None => Ok(None),
         }
     }
+}
+
+fn is_json(reply: &str) -> bool {
+    serde_json::from_str::<serde::de::IgnoredAny>(reply).is_ok()
 }

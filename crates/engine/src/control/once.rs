@@ -32,7 +32,8 @@ impl<T> Once<T> {
 /// if there is nothing to change, which is not kept.
 ///
 /// # Errors
-/// When the database fails. The inner error is for a key that another request has used.
+/// When the database fails. The inner error is for a key that another request has used, or a reply that is kept no
+/// longer.
 pub(crate) fn once<T: Serialize + DeserializeOwned>(
     ledger: &mut dyn Ledger,
     key: Option<&RequestKey>,
@@ -42,10 +43,12 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
     if let Some(key) = key
         && let Some(kept) = ledger.kept_reply(&key.id, now)?
     {
-        let is_same = kept.digest == key.digest;
+        if kept.digest != key.digest {
+            return Ok(Err(Error::KeyReused));
+        }
         let reply = serde_json::from_str(&kept.reply).ok();
-        let reply = reply.filter(|_| is_same).map(Once::Repeated);
-        return Ok(reply.ok_or(Error::KeyReused));
+        let removed = Error::OutcomeRemoved { agent_id: None };
+        return Ok(reply.map(Once::Repeated).ok_or(removed));
     }
     let Some(reply) = change(ledger)? else {
         return Ok(Ok(Once::Nothing));

@@ -4,7 +4,7 @@ use super::{ControlHandle, Once, once};
 use crate::error::Error;
 use crate::shell::engine_error;
 use holon_domain::request_key::{TokenRecord, TokenScope};
-use holon_store::TokenAddition;
+use holon_store::{TokenAddition, WriteOrder};
 
 /// The result of adding a named token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,22 +63,26 @@ impl ControlHandle {
             created_at: now,
         };
         let (added, key) = (token.clone(), self.request.clone());
-        let making = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            let Some(key) = &key else {
-                return Ok(Ok(ledger.add_token(&added)?.into()));
-            };
-            if let Some(kept) = ledger.kept_reply(&key.id, now)? {
-                let is_same = kept.digest == key.digest;
-                return Ok(is_same
-                    .then_some(TokenMaking::Repeated)
-                    .ok_or(Error::KeyReused));
-            }
-            let addition = ledger.add_token(&added)?;
-            if addition == TokenAddition::Added {
-                ledger.keep_reply(key, None, "{}", now)?;
-            }
-            Ok(Ok(addition.into()))
-        });
+        let making = holon_store::commit(
+            self.shell.store.as_ref(),
+            WriteOrder::client(0),
+            move |ledger| {
+                let Some(key) = &key else {
+                    return Ok(Ok(ledger.add_token(&added)?.into()));
+                };
+                if let Some(kept) = ledger.kept_reply(&key.id, now)? {
+                    let is_same = kept.digest == key.digest;
+                    return Ok(is_same
+                        .then_some(TokenMaking::Repeated)
+                        .ok_or(Error::KeyReused));
+                }
+                let addition = ledger.add_token(&added)?;
+                if addition == TokenAddition::Added {
+                    ledger.keep_reply(key, None, "{}", now)?;
+                }
+                Ok(Ok(addition.into()))
+            },
+        );
         Ok((token, making.await.map_err(engine_error)??))
     }
 
@@ -89,11 +93,15 @@ impl ControlHandle {
     pub async fn remove_token(&self, name: &str) -> Result<TokenRemoval, Error> {
         let now = self.shell.ports.clock.now();
         let (name, key) = (name.to_owned(), self.request.clone());
-        let removed = holon_store::commit(self.shell.store.as_ref(), 0, move |ledger| {
-            once(ledger, key.as_deref(), now, |ledger| {
-                Ok(ledger.remove_token(&name)?.then_some(true))
-            })
-        });
+        let removed = holon_store::commit(
+            self.shell.store.as_ref(),
+            WriteOrder::client(0),
+            move |ledger| {
+                once(ledger, key.as_deref(), now, |ledger| {
+                    Ok(ledger.remove_token(&name)?.then_some(true))
+                })
+            },
+        );
         Ok(match removed.await.map_err(engine_error)?? {
             Once::Made(_) => TokenRemoval::Removed,
             Once::Repeated(_) => TokenRemoval::Repeated,

@@ -107,7 +107,7 @@ impl ControlHandle {
             .capability_key
             .token(&trigger.id, trigger.generation);
         let url = trigger.url(&conduct.callback_base, &token);
-        Ok((trigger.view(), url))
+        Ok((trigger.without_key(), url))
     }
 
     /// Finds the active capability that a token proves. Takes the same steps for every token, known or not.

@@ -4,6 +4,7 @@ use super::ControlHandle;
 use crate::error::Error;
 use crate::request::{FirstSlot, TimerOrder, Wake};
 use holon_core::input::WorkCommand;
+use holon_core::timer::TimerCost;
 use holon_core::{Input, Reply, summary};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::timer::TimerView;
@@ -151,6 +152,7 @@ impl ControlHandle {
             causation_id: wake.causation_id,
             // The decision that stores the hint fills in the other fields.
             wait_ids: Vec::new(),
+            ended_waits: Vec::new(),
             count: 1,
             last_at: Timestamp::default(),
             earlier: Vec::new(),
@@ -195,7 +197,10 @@ impl ControlHandle {
         command: WorkCommand,
     ) -> Result<TimerView, Error> {
         match self.send_command(agent_id, command).await? {
-            Reply::Timer(timer) => Ok(timer.view()),
+            Reply::Timer(timer) => {
+                let agent = self.find(agent_id).await?;
+                Ok(agent.map_or_else(|| timer.view(), |agent| TimerCost::view(&timer, &agent)))
+            }
             other => Err(unexpected_reply(&other)),
         }
     }

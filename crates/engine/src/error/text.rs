@@ -20,6 +20,11 @@ impl Error {
                 "stored rows of the agent cannot be read or contradict each other; it does nothing until it is started again",
                 "restore or mend the rows, then: holon agent start {agent_id}; other agents are not affected",
             ),
+            Self::AgentUnreadable { .. } => RefusalText::with_hint(
+                "agent_unreadable",
+                "a stored row that the answer needs cannot be read; the agent may be at work all the same",
+                "check the database with: holon doctor; what can be read of the agent: holon status --agent {agent_id}",
+            ),
             Self::AgentConflict { .. } => RefusalText::with_hint(
                 "agent_conflict",
                 "an agent with this name exists and differs from what was asked for",
@@ -127,7 +132,7 @@ impl Error {
             ),
             Self::OutcomeRemoved { .. } => RefusalText::with_hint(
                 "outcome_removed",
-                "the same request with the same `Idempotency-Key` was carried out before, and its answer is kept no longer: only the newest large answers are, and retention removes old messages; it is not carried out again",
+                "the same request with the same `Idempotency-Key` was carried out before, and its answer cannot be given: only the newest large answers are kept, retention removes old messages, or its row in `kept_replies` is damaged; it is not carried out again",
                 "read what came of it, for example with `holon transcript`; send the request with a new key to carry it out once more",
             ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(

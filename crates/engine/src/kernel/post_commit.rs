@@ -73,6 +73,7 @@ impl PostCommitWork {
                 | Fact::SettingsWritten(_)
                 | Fact::TaskWritten(_)
                 | Fact::WorkItemWritten(_)
+                | Fact::DeliverySummaryWritten(_)
                 | Fact::WaitWritten(_)
                 | Fact::TimerWritten(_)
                 | Fact::HintWritten(_)

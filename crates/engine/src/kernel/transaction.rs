@@ -354,6 +354,7 @@ fn refusal_of(refusal: &Refusal) -> Verdict {
     let (code, reason) = match refusal {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
         Refusal::KeyReused => ("idempotency_key_reused", "the key was used".to_owned()),
+        Refusal::ReplyRemoved => ("outcome_removed", "its reply is kept no longer".to_owned()),
         Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),
     };
     Verdict::Refused {
@@ -370,8 +371,27 @@ fn load(
     needs: &Needs,
 ) -> Result<LoadedRows, Error> {
     let mut loaded = ledger.load(no, needs)?;
+    check_tasks(agent, &loaded)?;
     if let Part::Loaded((_, Some(entry))) = &mut loaded.round {
         fill_intents(entry, agent);
     }
     Ok(loaded)
+}
+
+/// Checks that every unfinished task that the agent counts has its row. A decision would wait for ever for the end of a
+/// task whose row was lost.
+fn check_tasks(agent: &AgentRecord, loaded: &LoadedRows) -> Result<(), Error> {
+    let Part::Loaded(tasks) = &loaded.active_tasks else {
+        return Ok(());
+    };
+    let counted = usize::try_from(agent.active_tasks).unwrap_or(usize::MAX);
+    // One read lists a bounded number, which is not below this limit.
+    if tasks.len() >= counted.min(limits::TASKS_PER_AGENT) {
+        return Ok(());
+    }
+    Err(Error::Row {
+        table: "tasks",
+        key: agent.identity.agent_id.to_string(),
+        reason: format!("{} of {counted} unfinished tasks are there", tasks.len()),
+    })
 }

@@ -84,12 +84,16 @@ pub(super) fn over_window(policy: ModelPolicy, estimated_tokens: u64) -> Option<
     (tokens > window + window / ESTIMATE_ERROR).then_some(tokens)
 }
 
-/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer.
+/// Budget of a prompt in estimated tokens: its share of the window, less the room for the answer. A provider that counts
+/// fewer tokens than the runtime estimates may have left something out, so the estimate itself and the answer fit the
+/// window too.
 pub(crate) fn prompt_budget(policy: ModelPolicy) -> u32 {
-    let answer = policy
-        .max_output_tokens
-        .min(policy.context_window_tokens / 4);
-    policy.to_estimated(policy.prompt_budget_tokens().saturating_sub(answer))
+    let window = policy.context_window_tokens;
+    let answer = policy.max_output_tokens.min(window / 4);
+    let counted = policy.prompt_budget_tokens().saturating_sub(answer);
+    policy
+        .to_estimated(counted)
+        .min(window.saturating_sub(answer))
 }
 
 /// Smallest part of a window that is left to the answer, as a divisor. A prompt that leaves less exceeds the window with
@@ -109,7 +113,7 @@ pub(super) fn output_room(
         PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {}
     }
     let window = policy.context_window_tokens;
-    let taken = policy.to_counted(request_tokens);
+    let taken = policy.to_counted(request_tokens).max(request_tokens);
     let left = u64::from(window).saturating_sub(taken);
     let left = u32::try_from(left).unwrap_or(u32::MAX);
     let least = limits::MIN_OUTPUT_TOKENS.min(window / LEAST_OUTPUT_SHARE);

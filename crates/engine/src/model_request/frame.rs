@@ -54,7 +54,6 @@ pub(super) fn frame_record(
     tools: &RequestTools,
 ) -> FrameRecord {
     let cache = &built.frame.cache;
-    let current = rows.work.as_ref().and_then(|work| work.current.as_ref());
     let operator = rows.operator.as_ref().map(|(seq, _)| *seq);
     FrameRecord {
         prompt_cache_key: cache.prompt_cache_key.clone(),
@@ -68,7 +67,8 @@ pub(super) fn frame_record(
         episodes: built.episodes_hash.clone(),
         agent_parts: built.agent_parts.clone(),
         work_parts: built.work_parts.clone(),
-        work_item_id: current.map(|item| item.id.clone()),
+        work_item_id: rows.turn.work_item_id.clone(),
+        waits: rows.turn.waits.clone(),
         operator_seq: operator.filter(|_| built.shows_operator_words),
         repairs: repairs(rows),
         cuts: built.cuts.clone(),
@@ -136,6 +136,7 @@ pub(super) fn build_frame(
         model,
         turn_index: rows.turn.turn_index,
         current,
+        waits: &rows.turn.waits,
         history: &history,
         operator: rows.operator.as_ref().map(|(_, message)| message),
         tasks: &tasks,

@@ -3,16 +3,17 @@
 //! A cursor belongs to one agent. Another agent of the same name numbers its events above those of the removed one, so a
 //! cursor of the removed agent is recognised and refused.
 
-use super::{ReadHandle, add_labels};
+use super::{BriefTexts, ReadHandle, add_labels};
 use crate::error::Error;
 use holon_domain::AgentId;
 use holon_domain::brief::BriefRecord;
+use holon_domain::event::Event;
 use holon_domain::feed::{
-    EventOrder, EventPage, EventQuery, HostEntry, HostEntryContent, HostPage, HostSeq, SeqPage,
-    SeqQuery,
+    EventOrder, EventPage, EventQuery, EventRecord, HostEntry, HostEntryContent, HostPage, HostSeq,
+    SeqPage, SeqQuery,
 };
 use holon_domain::transcript::TranscriptEntry;
-use holon_store::{HostQuery, HostRow, HostRowContent, HostRows, Reader, Tombstone};
+use holon_store::{AgentNo, HostQuery, HostRow, HostRowContent, HostRows, Reader, Tombstone};
 
 impl ReadHandle {
     /// Returns a page of an agent's events.
@@ -22,14 +23,15 @@ impl ReadHandle {
     /// storage fails.
     pub async fn events(&self, agent_id: &AgentId, query: EventQuery) -> Result<EventPage, Error> {
         let id = agent_id.clone();
-        let (page, tombstone) = self
+        let (page, tombstone, is_whole) = self
             .read_agent(agent_id, move |reader, no, _| {
                 let mut page = reader.events(no, query)?;
-                add_labels(reader, no, &mut page.events)?;
-                Ok((page, reader.tombstone(&id)?))
+                add_labels(reader, no, &mut page.events, &mut BriefTexts::of_page())?;
+                let is_whole = query.after_seq == Some(0) && has_first_event(reader, no);
+                Ok((page, reader.tombstone(&id)?, is_whole))
             })
             .await?;
-        check_cursor(agent_id, query.after_seq, &page, tombstone)?;
+        check_cursor(agent_id, query.after_seq, &page, tombstone, is_whole)?;
         Ok(page)
     }
 
@@ -126,12 +128,26 @@ fn check_position(after: Option<u64>, ends: (Option<u64>, u64)) -> Result<(), Er
     }
 }
 
+/// Returns true if the first event of an agent is kept. Its number does not tell: an agent counts above the numbers of
+/// removed agents.
+fn has_first_event(reader: &Reader<'_>, no: AgentNo) -> bool {
+    let oldest = EventQuery {
+        limit: 1,
+        order: EventOrder::Ascending,
+        ..EventQuery::default()
+    };
+    let is_first = |record: &EventRecord| matches!(record.event, Event::AgentCreated(_));
+    let page = reader.events(no, oldest);
+    page.is_ok_and(|page| page.events.first().is_some_and(is_first))
+}
+
 /// Refuses a cursor that this agent cannot continue. The cursor 0 stands for the beginning of its events.
 fn check_cursor(
     agent_id: &AgentId,
     after: Option<u64>,
     page: &EventPage,
     tombstone: Option<Tombstone>,
+    is_whole: bool,
 ) -> Result<(), Error> {
     let (Some(oldest_seq), Some(newest_seq)) = (page.oldest_seq, page.newest_seq) else {
         return Ok(());
@@ -143,7 +159,7 @@ fn check_cursor(
         });
     }
     match after {
-        Some(0) if oldest_seq == predecessor + 1 => Ok(()),
+        Some(0) if is_whole || oldest_seq == predecessor + 1 => Ok(()),
         Some(after) if after > 0 && after <= predecessor => Err(Error::AgentReplaced {
             agent_id: agent_id.clone(),
             oldest_seq,
@@ -171,10 +187,10 @@ fn select_rows(query: EventQuery) -> HostQuery {
 }
 
 fn read_rows(reader: &Reader<'_>, query: HostQuery) -> Result<HostRows, holon_store::Error> {
-    let mut page = reader.host_events(query)?;
+    let (mut page, mut texts) = (reader.host_events(query)?, BriefTexts::of_page());
     for row in &mut page.rows {
         if let HostRowContent::Events { no, events } = &mut row.content {
-            add_labels(reader, *no, events)?;
+            add_labels(reader, *no, events, &mut texts)?;
         }
     }
     Ok(page)
@@ -205,6 +221,8 @@ fn entries_of(row: HostRow) -> Vec<HostEntry> {
 }
 
 fn to_page(query: EventQuery, rows: HostRows, oldest_seq: u64, newest_seq: u64) -> HostPage {
+    let removals_oldest_seq =
+        (rows.removals_trimmed > rows.trimmed).then(|| HostSeq::end_of(rows.removals_trimmed).0);
     let HostRows { rows, reached, .. } = rows;
     let is_ascending = query.order == EventOrder::Ascending;
     let mut entries = Vec::new();
@@ -240,6 +258,7 @@ fn to_page(query: EventQuery, rows: HostRows, oldest_seq: u64, newest_seq: u64) 
     HostPage {
         entries,
         oldest_seq,
+        removals_oldest_seq,
         newest_seq,
         next_seq: next_seq.unwrap_or(oldest_seq),
         has_older: bounded_below || (!is_ascending && goes_on),

@@ -45,7 +45,7 @@ impl ReadHandle {
     /// # Errors
     /// Fails if the database cannot be read or written.
     pub async fn activity(&self) -> Result<HostActivity, Error> {
-        let rows = self.readers.read(|reader| reader.agents()).await?;
+        let rows = self.readers.agents().await?;
         let mut activity = HostActivity::default();
         for listed in rows.into_iter().filter(|row| !is_archived(row)) {
             if let Ok(agent) = &listed.record {
@@ -67,10 +67,9 @@ impl ReadHandle {
     /// # Errors
     /// Fails if the database cannot be read or written.
     pub async fn figures(&self) -> Result<HostFigures, Error> {
-        let read = self
-            .readers
-            .read(|reader| Ok((reader.figures()?, reader.agents()?)));
-        let ((db_bytes, open_effects), rows) = read.await?;
+        let read = self.readers.read(|reader| reader.figures());
+        let (db_bytes, open_effects) = read.await?;
+        let rows = self.readers.agents().await?;
         let mut figures = HostFigures {
             db_bytes,
             open_effects,
@@ -83,8 +82,9 @@ impl ReadHandle {
             }
             if let Ok(agent) = &listed.record {
                 figures.model_rounds += agent.totals.model_rounds;
-                figures.input_tokens += agent.totals.usage.input_tokens;
-                figures.output_tokens += agent.totals.usage.output_tokens;
+                let used = agent.totals.usage;
+                figures.input_tokens = figures.input_tokens.saturating_add(used.input_tokens);
+                figures.output_tokens = figures.output_tokens.saturating_add(used.output_tokens);
             }
             let posture = self.list_entry(listed).scheduling_posture.posture;
             let word = serde_json::to_value(posture).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Shows an agent's last prompt again, or that of an earlier turn, from the rows that a later request of its turn would
 //! use; or drafts the next one.
 
-use super::{ReadHandle, or_default_if_unreadable};
+use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{
     kept_frame, kept_memory, needs_brief_tools, offered_tools, prompt_budget, shown_children,
@@ -125,7 +125,7 @@ impl ReadHandle {
             Ok(Some(DraftedTurn {
                 rows: reader.draft_rows(no, &agent)?,
                 policy: ask.policy(&model).with(learned),
-                triggers: or_default_if_unreadable(reader.triggers(no))?,
+                triggers: reader.passing_over().triggers(no)?,
                 agent,
                 model,
             }))
@@ -166,6 +166,7 @@ fn operator_message(
         trigger_kind: kind.trigger(),
         work_item_id: None,
         resumes: None,
+        waits: Vec::new(),
         task_id: None,
         source_refs: BTreeMap::new(),
         body: Body::Text { text },
@@ -203,6 +204,7 @@ fn draft(
         model,
         turn_index: rows.turn_index,
         current,
+        waits: &current.waits,
         history: &history,
         operator: rows.operator.as_ref(),
         work: Work::Rows(&rows.work, &PlanFile::Known),
@@ -277,6 +279,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         model,
         turn_index: rows.turn_index,
         current: &rows.current,
+        waits: &rows.frame.waits,
         history: &history,
         operator: rows.operator.as_ref(),
         work: Work::Kept(rows.texts.work.as_deref()),

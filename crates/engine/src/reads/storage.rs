@@ -4,7 +4,7 @@ use super::ReadHandle;
 use crate::error::Error;
 use holon_domain::AgentId;
 use holon_domain::command::OutputSize;
-use holon_domain::storage::{DatabaseSize, HistorySums};
+use holon_domain::storage::{DatabaseSize, HistorySums, PassedOverRows};
 use std::collections::BTreeSet;
 
 /// Sizes of what a host stores.
@@ -17,6 +17,8 @@ pub struct StorageSizes {
     pub outputs: OutputSize,
     /// Public agents by name, each with its history rows and output files.
     pub agents: Vec<(AgentId, HistorySums, OutputSize)>,
+    /// Rows that readers passed over since the host started.
+    pub passed_over: PassedOverRows,
 }
 
 impl ReadHandle {
@@ -27,12 +29,9 @@ impl ReadHandle {
     pub async fn storage(&self) -> Result<StorageSizes, Error> {
         let database = self.readers.database_size().await?;
         let sums = self.readers.history_sums().await?;
-        let read = self.readers.read(|reader| {
-            let public = reader.agents()?.into_iter().map(|listed| listed.agent_id);
-            let public: BTreeSet<AgentId> = public.collect();
-            Ok((public, reader.history_holders()?))
-        });
-        let (public, holders) = read.await?;
+        let listed = self.readers.agents().await?.into_iter();
+        let public: BTreeSet<AgentId> = listed.map(|listed| listed.agent_id).collect();
+        let holders = self.readers.read(|reader| reader.history_holders()).await?;
         let mut sizes = StorageSizes {
             database,
             ..StorageSizes::default()
@@ -51,6 +50,9 @@ impl ReadHandle {
                 sizes.agents.push((id, history, outputs));
             }
         }
+        // Last, so that it names what the reads above passed over.
+        let passed_over = self.readers.read(|reader| Ok(reader.passed_over()));
+        sizes.passed_over = passed_over.await?;
         Ok(sizes)
     }
 }

@@ -27,6 +27,7 @@ impl ReadHandle {
         limit: u64,
     ) -> Result<Vec<TaskListEntry>, Error> {
         self.read_agent(agent_id, move |reader, no, _| {
+            let reader = reader.passing_over();
             let mut tasks = match filter {
                 EntryFilter::Active => reader.active_tasks(no)?,
                 EntryFilter::All => reader.tasks(no, page_size(limit))?,
@@ -55,13 +56,10 @@ impl ReadHandle {
                 Some(child) => reader.child(no, &child.child_agent_id)?,
                 None => None,
             };
-            Ok(Some((task.status_snapshot(), child)))
+            Ok(Some((task, child)))
         });
-        let (snapshot, child) = found.await?.ok_or(Rejection::NoSuchTask)?;
-        Ok(match child {
-            Some(child) => with_child(snapshot, &child),
-            None => snapshot,
-        })
+        let (task, child) = found.await?.ok_or(Rejection::NoSuchTask)?;
+        Ok(with_child(task, child.as_deref()))
     }
 
     /// Returns the part of a task's output that the query selects, in the shape that the agent's own tool returns. Waits
@@ -143,7 +141,8 @@ impl ReadHandle {
         let id = task_id.clone();
         let (agent_home, task) = self
             .read_agent(agent_id, move |reader, no, agent| {
-                Ok((agent.settings.agent_home, reader.task(no, &id)?))
+                let task = reader.task_with_child(no, &id)?;
+                Ok((agent.settings.agent_home, task))
             })
             .await?;
         Ok((agent_home, task.ok_or(Rejection::NoSuchTask)?))

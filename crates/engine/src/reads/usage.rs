@@ -2,7 +2,7 @@
 
 use super::ReadHandle;
 use crate::error::Error;
-use holon_domain::budget::{BudgetDefaults, BudgetStanding};
+use holon_domain::budget::{BudgetDefaults, StoredBudgets};
 use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums, day_in};
 
 impl ReadHandle {
@@ -35,11 +35,11 @@ impl ReadHandle {
         self.facts.now().budget_defaults
     }
 
-    /// Lists the budgets of the host with their meters.
+    /// Lists the budgets of the host with their meters, and the stored ones that cannot be read.
     ///
     /// # Errors
     /// Fails if the database cannot be read.
-    pub async fn budgets(&self) -> Result<Vec<BudgetStanding>, Error> {
+    pub async fn budgets(&self) -> Result<StoredBudgets, Error> {
         let day = day_in(self.clock.now(), &self.facts.now().zone);
         let read = move |reader: &holon_store::Reader<'_>| reader.budgets(&day);
         Ok(self.readers.read(read).await?)

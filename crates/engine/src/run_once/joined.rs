@@ -121,7 +121,7 @@ pub(super) async fn run_or_join(
     };
     let of_run = control.clone();
     control.shell().spawn_temporary(async move {
-        let outcome = run.begin(&of_run, &request, news).await;
+        let outcome = Box::pin(run.begin(&of_run, &request, news)).await;
         run.outcome.send_replace(Some(outcome));
     });
     joined.wait(control).await
@@ -171,7 +171,7 @@ impl KeyedRun {
                 .ok_or(Error::RunNotRepeated);
         }
         let abandoned = self.nobody_waits(control);
-        run_temporary(control, request, news, Some(self), abandoned).await
+        Box::pin(run_temporary(control, request, news, Some(self), abandoned)).await
     }
 
     /// Tells callers that join which agent answers.

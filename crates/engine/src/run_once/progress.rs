@@ -95,6 +95,11 @@ impl SettledMessage {
             .unwrap_or(&self.brief)
     }
 
+    /// Returns the last turn that belongs to the run of a named agent.
+    pub(super) fn last_turn(&self) -> u64 {
+        self.answer().turn_index.max(self.brief.turn_index)
+    }
+
     /// Decides if the run waits for the turn after a wait that is already over, or for tasks whose results the agent will
     /// read. A run that failed, was stopped or has used up its rounds does not wait for tasks.
     pub(super) fn next_step(&self, agent: &AgentRecord, waits: WaitTerms) -> NextStep {

@@ -11,7 +11,7 @@ use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::log::LogEntry;
 use holon_domain::queue::QueueView;
-use holon_domain::run::{RunOnceResponse, RunStatus, TextSource};
+use holon_domain::run::{RunOnceResponse, RunStatus, RunSuspension, TextSource};
 use holon_domain::task::TaskRecord;
 use holon_domain::turn::{LogSeq, Phase, TerminalReason};
 use holon_domain::usage::{Spending, SpendingView};
@@ -107,6 +107,7 @@ impl WaitingRun {
         let end = RunReport {
             status: RunStatus::Waiting,
             waiting_reason: Some(self.waiting_reason),
+            suspension: suspension_of(&self.agent),
             text: format!("not answered yet, and {kept}: {}", self.reason),
             source: TextSource::Runtime,
             note: None,
@@ -180,7 +181,8 @@ impl FinishedRun {
                 if self.agent.is_temporary() {
                     // The files are removed together with the temporary agent.
                     snapshot.artifacts.clear();
-                    (snapshot.output_artifact, snapshot.stderr_artifact) = (None, None);
+                    (snapshot.output_artifact, snapshot.stdout_artifact) = (None, None);
+                    snapshot.stderr_artifact = None;
                 }
                 let mut told = json!({ "task": snapshot });
                 if self.stopped.contains(&task.id) {
@@ -236,13 +238,13 @@ fn derive_report(
     RunReport {
         status: final_status,
         waiting_reason: waiting.and_then(|closure| closure.waiting_reason),
+        suspension: None,
         // A completion report is the model's own.
         source: match report {
             Some(_) => TextSource::Model,
             None => brief_source,
         },
-        // The remark is about the text of the brief.
-        note: brief.note.filter(|_| report.is_none()),
+        note: brief.note,
         // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
         text: report.unwrap_or(brief.text),
         usage: match agent.is_one_run() {
@@ -276,8 +278,28 @@ fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSourc
 
 /// Returns true if work of the agent can go on after the run. Its next turn may be open already, so the closure does not
 /// always say so.
-const fn has_more_work(agent: &AgentRecord) -> bool {
-    agent.work.items.runnable > 0
+fn has_more_work(agent: &AgentRecord) -> bool {
+    agent.work.can_go_on()
+}
+
+/// Returns the suspension of the open turn.
+fn suspension_of(agent: &AgentRecord) -> Option<RunSuspension> {
+    match &agent.open_turn.as_ref()?.phase {
+        Phase::Suspended {
+            reason,
+            error,
+            pause,
+            ..
+        } => Some(RunSuspension {
+            reason: *reason,
+            error: error.clone(),
+            until: pause.map(|pause| pause.until),
+        }),
+        Phase::CallingModel { .. }
+        | Phase::BackingOff { .. }
+        | Phase::RunningTool { .. }
+        | Phase::Sending { .. } => None,
+    }
 }
 
 /// The reported state of a run.
@@ -285,6 +307,7 @@ struct RunReport {
     usage: SpendingView,
     status: RunStatus,
     waiting_reason: Option<WaitingReason>,
+    suspension: Option<RunSuspension>,
     text: String,
     source: TextSource,
     /// Remark of the runtime about the text.
@@ -304,6 +327,7 @@ fn response(
         message_id: admitted.message_id.clone(),
         final_status: end.status,
         waiting_reason: end.waiting_reason,
+        suspension: end.suspension,
         final_text: end.text,
         final_text_source: Some(end.source),
         raw_final_text: tally.words,
@@ -313,7 +337,7 @@ fn response(
         tasks: end.tasks,
         open_work_items: end.open_items,
         open_work_item_count: agent.work.items.open(),
-        message_count: agent.counters.messages,
+        message_count: tally.newest_message.max(admitted.message_seq),
         changed_files: tally.changed,
         token_usage: tally.usage,
         usage: end.usage,

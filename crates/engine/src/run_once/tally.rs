@@ -5,6 +5,7 @@ use holon_domain::attempt::{AttemptTimeline, TokenUsage};
 use holon_domain::block::{calls_of, text_of};
 use holon_domain::failure::FailureArtifact;
 use holon_domain::log::LogEntry;
+use holon_domain::queue::MessageSeq;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::{LogSeq, TerminalReason};
 use holon_tools::{apply_patch, exec_command, exec_command_batch};
@@ -39,6 +40,8 @@ pub(super) struct Tally {
     /// Last failure of a counted turn.
     pub(super) failure: Option<TurnFailure>,
     pub(super) timeline: AttemptTimeline,
+    /// Position of the newest message that a turn in these entries took. Zero if there is none.
+    pub(super) newest_message: MessageSeq,
 }
 
 impl Tally {
@@ -50,6 +53,8 @@ impl Tally {
         let mut tally = Self::default();
         let mut in_turn = false;
         for entry in entries {
+            let taken = entry.message_seq().unwrap_or_default();
+            tally.newest_message = tally.newest_message.max(taken);
             match entry {
                 LogEntry::IncomingMessage { message_seq: seq } => {
                     in_turn = match scope {

@@ -44,7 +44,7 @@ pub(super) async fn run_temporary(
         let admitted = match keyed {
             Some(keyed) => keyed.admit(control, &agent_id, ingress).await?,
             None => {
-                let admitted = control.admit_from(Sender::Runtime, &agent_id, ingress);
+                let admitted = control.admit_from(Sender::OwnRun, &agent_id, ingress);
                 admitted.await?
             }
         };

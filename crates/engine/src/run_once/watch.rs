@@ -5,7 +5,7 @@
 use super::own_turns::{OwnTurns, TurnRows};
 use crate::control::ControlHandle;
 use crate::news::wait_for_news;
-use crate::reads::add_labels;
+use crate::reads::{BriefTexts, add_labels};
 use crate::request::AdmittedMessage;
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
@@ -62,7 +62,7 @@ impl<'a> RunWatch<'a> {
             agent_id: agent_id.clone(),
             cursor: 0,
             turns: OwnTurns::All,
-            deltas: control.shell().deltas.subscribe(),
+            deltas: control.shell().deltas.subscribe(agent_id),
             taken: None,
             notices: control.shell().store.subscribe_to(agent_id),
             to,
@@ -227,7 +227,8 @@ impl Passing<'_> {
                 return Ok(None);
             };
             let mut page = reader.events(no, query)?;
-            add_labels(reader, no, &mut page.events)?;
+            // The answer of the run has its text.
+            add_labels(reader, no, &mut page.events, &mut BriefTexts::none())?;
             Ok(Some(page))
         });
         read.await.ok().flatten()

@@ -8,7 +8,7 @@ use crate::error::Error;
 use holon_core::Reply;
 use holon_domain::AgentId;
 use holon_domain::previous_exit::PreviousExit;
-use holon_store::{WriteError, commit};
+use holon_store::{WriteError, WriteOrder, commit};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -29,6 +29,12 @@ impl TakeBackCounts {
     pub(super) fn all(&self) -> HashMap<AgentId, u64> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         counts.clone()
+    }
+
+    /// Forgets a removed agent.
+    pub(super) fn forget(&self, agent_id: &AgentId) {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.remove(agent_id);
     }
 
     fn count(&self, agent_id: &AgentId) {
@@ -91,7 +97,7 @@ impl Shell {
     /// Puts an agent aside, unless it was brought back since the fault was found.
     pub(super) async fn put_aside(&self, agent_id: &AgentId, reason: String, seen: u64) {
         let (shell, id, why) = (self.clone(), agent_id.clone(), reason.clone());
-        let marked = commit(self.store.as_ref(), 0, move |ledger| {
+        let marked = commit(self.store.as_ref(), WriteOrder::runtime(0), move |ledger| {
             if shell.take_backs.of(&id) != seen {
                 return Ok(false);
             }
@@ -116,13 +122,18 @@ impl Shell {
         let recovery = Box::pin(self.recovery_of(agent_id, PreviousExit::Clean)).await?;
         let (shell, id) = (self.clone(), agent_id.clone());
         let touched = TouchedAgents::default();
-        let taken = self.decide(agent_id, 0, &touched, move |ledger, now, entropy| {
-            let kernel = &shell.kernel;
-            let handled = kernel.take_back(ledger, &id, &recovery, now, entropy)?;
-            // If the commit fails, one late fault is skipped; the next operation that meets it tries again.
-            shell.take_backs.count(&id);
-            Ok(handled)
-        });
+        let taken = self.decide(
+            agent_id,
+            WriteOrder::runtime(0),
+            &touched,
+            move |ledger, now, entropy| {
+                let kernel = &shell.kernel;
+                let handled = kernel.take_back(ledger, &id, &recovery, now, entropy)?;
+                // If the commit fails, one late fault is skipped; the next operation that meets it tries again.
+                shell.take_backs.count(&id);
+                Ok(handled)
+            },
+        );
         match taken.await {
             Err(Error::Internal { message }) => Err(Error::AgentAside {
                 agent_id: agent_id.clone(),
@@ -132,7 +143,11 @@ impl Shell {
                 self.clear_up_all(touched.all(agent_id)).await;
                 Err(Error::CommitUnknown)
             }
-            other => other,
+            Ok(reply) => {
+                self.replan_after_aside(agent_id).await;
+                Ok(reply)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -151,5 +166,20 @@ impl Shell {
             }),
             Ok(true) | Err(_) => outcome,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_removed_agent_leaves_no_count() {
+        let counts = TakeBackCounts::default();
+        let agent_id = AgentId::parse("main").expect("a name");
+        counts.count(&agent_id);
+        assert_eq!((counts.of(&agent_id), counts.all().len()), (1, 1));
+        counts.forget(&agent_id);
+        assert_eq!((counts.of(&agent_id), counts.all().len()), (0, 0));
     }
 }

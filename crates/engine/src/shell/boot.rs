@@ -10,11 +10,11 @@ use holon_domain::agent::{AgentRecord, HomeState, Lifecycle};
 use holon_domain::effect::EffectId;
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, limits};
-use holon_store::{LastExit, Ledger, Readers, RecoveryRows, commit};
+use holon_store::{LastExit, Ledger, Readers, RecoveryRows, WriteOrder, commit};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, error::RecvError};
 
 /// Agents recovered together, so that they share commits.
 const RECOVERED_TOGETHER: usize = 256;
@@ -24,6 +24,9 @@ const CLEAR_UP_PAUSE_MS: u64 = 1_000;
 const CLEAR_UP_LOG_EVERY: u64 = 60;
 /// Time for interrupted tool calls to commit their outcome at the end of a drain.
 const LAST_WORDS_MS: u64 = 2_000;
+
+/// Most agents at which a shutdown records where it leaves them; the others are found at the next start all the same.
+const SHUTDOWN_RECORDS: usize = 256;
 
 /// Work that an unconfirmed commit can leave behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,24 +42,25 @@ impl Shell {
     /// ports are bound and before inputs are accepted.
     pub(crate) async fn recover(&self, last_exit: &LastExit) -> Result<(), Error> {
         self.remove_temporary_aside().await?;
-        let mut after = None;
+        let mut from = None;
         loop {
             let page = self
                 .store
-                .agents_to_recover(after, RECOVERED_TOGETHER)
+                .agents_to_recover(from, RECOVERED_TOGETHER)
                 .await?;
-            self.note_temporaries(&page).await;
+            self.note_temporaries(&page.agents).await;
             let recoveries = page
+                .agents
                 .iter()
                 .filter(|agent_id| self.covers(agent_id))
                 .map(|agent_id| self.recover_one(agent_id, last_exit.of(agent_id)));
             join_all(recoveries.collect::<Vec<_>>()).await;
-            let full = page.len() == RECOVERED_TOGETHER;
-            after = page.into_iter().last().filter(|_| full);
-            if after.is_none() {
-                return Ok(());
+            from = page.next;
+            if from.is_none() {
+                break;
             }
         }
+        self.remove_orphans_of_trees().await
     }
 
     /// Records that every agent is recovered. If that fails, a restored store counts as restored once more, which repeats
@@ -110,7 +114,7 @@ impl Shell {
         let (shell, id) = (self.clone(), agent_id.clone());
         let seen = self.take_backs.of(agent_id);
         let look = move |ledger: &mut dyn Ledger| shell.find_orphaned_work(ledger, &id);
-        let first = match commit(self.store.as_ref(), 0, look).await {
+        let first = match commit(self.store.as_ref(), WriteOrder::runtime(0), look).await {
             Ok(first) => first,
             Err(error) => return Err(self.note_write_failure(agent_id, error, seen).await),
         };
@@ -123,7 +127,7 @@ impl Shell {
             return submitted.await.map(drop).or_else(accept_missing);
         }
         let (shell, id) = (self.clone(), agent_id.clone());
-        let second = commit(self.store.as_ref(), 0, move |ledger| {
+        let second = commit(self.store.as_ref(), WriteOrder::runtime(0), move |ledger| {
             if shell.find_orphaned_work(ledger, &id)? == first {
                 shell.take_up(ledger, &id)?;
             }
@@ -190,7 +194,8 @@ impl Shell {
         if let Some(left) = self.read_recovery_rows(agent_id).await? {
             let round = left.round_in_hand;
             let call = round.and_then(|(agent, round)| ToolRun::in_hand(agent, round));
-            self.sweep(&left.agent_home, call.as_ref(), &left.tasks)
+            let stopping = self.stopping_batches(agent_id).await;
+            self.sweep(&left.agent_home, call.as_ref(), &left.tasks, &stopping)
                 .await;
             proven = self.prove_patch(call.as_ref()).await;
             // After any other exit no interruption is counted, so there is nothing to probe.
@@ -255,8 +260,10 @@ impl Shell {
         if removed.await.is_err() {
             tracing::warn!("a temporary agent is still there; the next start removes it");
         }
+        let at_work = self.agents_at_work();
         self.draining.cancel();
         self.spawned.close();
+        self.record_shutdown(at_work).await;
         if !self.tasks_end_within(limits::DRAIN_MS).await {
             self.halted.cancel();
             if !self.tasks_end_within(LAST_WORDS_MS).await {
@@ -265,6 +272,35 @@ impl Shell {
         }
         self.halted.cancel();
         Ok(self.store.close().await?)
+    }
+
+    /// Lists the agents with an effect that runs, at most [`SHUTDOWN_RECORDS`].
+    fn agents_at_work(&self) -> Vec<AgentId> {
+        let running = self.lock_running();
+        let mut at_work: Vec<AgentId> = running.keys().map(|(id, _)| id.clone()).collect();
+        drop(running);
+        at_work.sort();
+        at_work.dedup();
+        at_work.truncate(SHUTDOWN_RECORDS);
+        at_work
+    }
+
+    /// Records at agents at work where the shutdown leaves them, within a bounded time: the next start finds their work
+    /// without it.
+    async fn record_shutdown(&self, at_work: Vec<AgentId>) {
+        let record = |agent_id: AgentId| async move {
+            let recorded = self.submit(&agent_id, Sender::Runtime, Input::HostStops);
+            if let Err(error) = recorded.await {
+                tracing::debug!(%agent_id, %error, "the shutdown was not recorded");
+            }
+        };
+        let all = join_all(at_work.into_iter().map(record).collect::<Vec<_>>());
+        if tokio::time::timeout(Duration::from_millis(LAST_WORDS_MS), all)
+            .await
+            .is_err()
+        {
+            tracing::debug!("the shutdown was not recorded in time");
+        }
     }
 
     /// Stops everything at once without writing to the store, which is lost.
@@ -300,7 +336,7 @@ impl Shell {
     /// Waits until an agent's rows are gone, or until its removal is stuck because its home cannot be removed.
     pub(crate) async fn wait_removed(&self, agent_id: &AgentId) {
         let mut removed = self.removed.subscribe();
-        let mut news = self.store.subscribe();
+        let mut news = self.store.subscribe_to(agent_id);
         loop {
             // An agent that was put aside is an error here. It is not removed before an operator starts it.
             match self.store.agent(agent_id).await {
@@ -309,7 +345,7 @@ impl Shell {
                 Ok(None) | Err(_) => return,
             }
             tokio::select! {
-                changed = removed.changed() => if changed.is_err() { return },
+                is_open = is_removed(&mut removed, agent_id) => if !is_open { return },
                 heard = news.recv() => if matches!(heard, Err(RecvError::Closed)) { return },
                 () = self.draining.cancelled() => return,
             }
@@ -318,7 +354,19 @@ impl Shell {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
+
+/// Waits until this agent is removed, or removals were missed. Returns false if no more are reported.
+async fn is_removed(removed: &mut broadcast::Receiver<AgentId>, agent_id: &AgentId) -> bool {
+    loop {
+        match removed.recv().await {
+            Ok(id) if id == *agent_id => return true,
+            Ok(_) => {}
+            Err(RecvError::Lagged(_)) => return true,
+            Err(RecvError::Closed) => return false,
+        }
+    }
+}
 
 /// Returns true if a removal waits for its next attempt. Callers do not wait for that.
 const fn is_stuck(agent: &AgentRecord) -> bool {

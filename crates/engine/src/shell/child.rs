@@ -14,6 +14,7 @@ use holon_core::delegation::{child_home, child_id};
 use holon_core::{Input, Stamp};
 use holon_domain::consequence::Consequence;
 use holon_domain::delegation::{SpawnAgent, WorktreeEnd};
+use holon_domain::limits;
 use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::workspace::{CleanVerdict, KeepReason, SelectedWorkspace, WorktreeUser};
@@ -34,7 +35,7 @@ impl Shell {
                     selected: selected.map(Box::new),
                 },
                 forget: CallCleanup::Nothing,
-                succeeded: Vec::new(),
+                referring: Vec::new(),
             },
             Err(error) => ToolRunOutcome::result(ToolEnvelope::failure(&run.call.name, error)),
         }
@@ -55,14 +56,29 @@ impl Shell {
         }
         let end = match cleaned {
             Ok(CleanVerdict::Removed { .. } | CleanVerdict::Removable) => WorktreeEnd::Removed,
-            Ok(CleanVerdict::Kept { reasons }) => WorktreeEnd::Kept {
-                reasons: reasons.iter().map(ToString::to_string).collect(),
-            },
-            Err(reason) => WorktreeEnd::Kept {
-                reasons: vec![reason],
-            },
+            Ok(CleanVerdict::Kept { reasons }) => {
+                let reasons = reasons.iter().map(ToString::to_string).collect();
+                self.kept_worktree(path, reasons).await
+            }
+            Err(reason) => self.kept_worktree(path, vec![reason]).await,
         };
         Some(Input::WorktreeCleaned { stamp, end })
+    }
+
+    /// Describes a worktree that is kept, with the files that its child has changed.
+    async fn kept_worktree(&self, path: &str, mut reasons: Vec<String>) -> WorktreeEnd {
+        let listed = self.ports.workspace.changed_files(path).await;
+        let mut changed_files = listed.unwrap_or_else(|error| {
+            reasons.push(format!("its changed files could not be listed: {error}"));
+            Vec::new()
+        });
+        let changed_files_total = changed_files.len() as u64;
+        changed_files.truncate(limits::KEPT_FILES);
+        WorktreeEnd::Kept {
+            reasons,
+            changed_files,
+            changed_files_total,
+        }
     }
 
     async fn make_child_files(

@@ -1,18 +1,20 @@
-//! Detects steps of the wall clock against the monotonic clock, and tells the agents whose pauses are running.
+//! Detects steps of the wall clock against the monotonic clock, and tells the agents whose pauses are running or whose
+//! slots were planned by the clock before.
 //!
-//! A pause is a duration, so a clock that is set back must not lengthen it. The agents replan their pauses by their own
-//! decisions. A pause that is set between a step and its detection may end early, never late.
+//! A pause is a duration, so a clock that is set back must not lengthen it. A slot that was planned by a clock that was
+//! ahead may be further away than the next one. The agents replan both by their own decisions. A pause that is set
+//! between a step and its detection may end early, never late.
 
 use super::Shell;
 use super::due::{DUE_PAGE_SIZE, RETRY_MS, join_all};
 use crate::error::Error;
 use crate::ports::Clock;
 use holon_core::Input;
-use holon_core::input::RunningPause;
+use holon_core::input::{RunningPause, SlotAhead};
 use holon_domain::timer::DueTime;
 use holon_domain::{AgentId, Timestamp, limits};
-use holon_store::{DueCursor, DuePage};
-use std::collections::BTreeMap;
+use holon_store::{DueCursor, DuePage, DueScope};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// Two readings that lie further apart than this do not describe one moment.
@@ -75,31 +77,37 @@ impl Shell {
             let behind_ms = newest.millis_since(now);
             tracing::warn!(%now, %newest, behind_ms, "the clock was set back: it is before the newest event");
         }
-        self.replan_pauses(0).await;
+        self.replan_pauses(&self.due_scope(), 0).await;
         Ok(())
+    }
+
+    /// Replans the pauses and slots of an agent that was aside while the clock may have been set back. How far is not
+    /// known, as after a restart. What a crash before this leaves is replanned at the next boot.
+    pub(super) async fn replan_after_aside(&self, agent_id: &AgentId) {
+        let scope = DueScope::Only(BTreeSet::from([agent_id.clone()]));
+        self.replan_pauses(&scope, 0).await;
     }
 
     /// Checks if the wall clock was set back, and tells the agents whose pauses are running.
     pub(super) async fn check_clock_step(&self, watch: &mut ClockWatch) {
         if let Some(by_ms) = watch.step_back(self.ports.clock.as_ref()) {
             let now = self.ports.clock.now();
-            tracing::warn!(%now, by_ms, "the clock was set back; running pauses are planned anew");
-            self.replan_pauses(by_ms).await;
+            tracing::warn!(%now, by_ms, "the clock was set back; pauses and slots are planned anew");
+            self.replan_pauses(&self.due_scope(), by_ms).await;
         }
     }
 
-    /// Replans all pauses that are not over, a page at a time.
-    async fn replan_pauses(&self, by_ms: u64) {
+    /// Replans all pauses of a scope that are not over, a page at a time.
+    async fn replan_pauses(&self, scope: &DueScope, by_ms: u64) {
         // A pause that is over by the current clock fires by itself.
         let mut after = Some(DueCursor::later_than(self.ports.clock.now()));
         while let Some(cursor) = after
             && !self.draining.is_cancelled()
         {
             let end = Timestamp::from_millis(i64::MAX);
-            let scope = self.due_scope();
             match self
                 .store
-                .due(&scope, end, Some(cursor), DUE_PAGE_SIZE)
+                .due(scope, end, Some(cursor), DUE_PAGE_SIZE)
                 .await
             {
                 Ok(page) => after = self.replan_page(page, by_ms).await,
@@ -114,21 +122,32 @@ impl Shell {
 
     async fn replan_page(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
         let now = self.ports.clock.now();
-        let mut running: BTreeMap<AgentId, Vec<RunningPause>> = BTreeMap::new();
+        let mut moved: BTreeMap<AgentId, (Vec<RunningPause>, Vec<SlotAhead>)> = BTreeMap::new();
         for row in page.rows {
             match row.time {
                 DueTime::Pause(pause) if pause.shift_after_step_back(by_ms, now).is_some() => {
                     let (id, due) = (row.id, row.due);
-                    let entry = running.entry(row.agent_id).or_default();
-                    entry.push(RunningPause { id, pause, due });
+                    let (pauses, _) = moved.entry(row.agent_id).or_default();
+                    pauses.push(RunningPause { id, pause, due });
+                }
+                DueTime::Slot(slot) if slot.is_planned_ahead_of(now) => {
+                    let (id, at, due) = (row.id, slot.at, row.due);
+                    let (_, slots) = moved.entry(row.agent_id).or_default();
+                    slots.push(SlotAhead { id, at, due });
                 }
                 DueTime::Pause(_) | DueTime::Slot(_) => {}
             }
         }
-        let told = running.into_iter().map(|(agent_id, pauses)| async move {
-            let input = Input::ClockSetBack { by_ms, pauses };
-            self.submit_until_committed(&agent_id, input).await;
-        });
+        let told = moved
+            .into_iter()
+            .map(|(agent_id, (pauses, slots))| async move {
+                let input = Input::ClockSetBack {
+                    by_ms,
+                    pauses,
+                    slots,
+                };
+                self.submit_until_committed(&agent_id, input).await;
+            });
         join_all(told).await;
         page.next
     }

@@ -1,62 +1,100 @@
 //! The due loop, one for the whole host. It sleeps until the earliest entry of the due queue, hands due entries to the
-//! kernel at a bounded rate, and sleeps again. It sleeps by the monotonic clock, so a step of the wall clock is
-//! detected at the next entry or after the longest sleep.
+//! kernel in small passes that are fair between agents, and sleeps again. Entries on time are never held back; overdue
+//! ones take tokens. It sleeps by the monotonic clock, so a step of the wall clock is detected at the next entry or after
+//! the longest sleep.
 
+mod bucket;
+mod pass;
+
+use self::bucket::TokenBucket;
+use self::pass::{FairRound, PassCandidates, StayingEntries};
 use super::{ClockWatch, Shell};
 use holon_core::Input;
-use holon_domain::{Timestamp, limits};
+use holon_domain::{AgentId, Timestamp, limits};
 use holon_store::{DueCursor, DueRow};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Longest sleep, so that a clock that jumped forward is detected.
 const CLAMP_MS: u64 = 60_000;
 /// Number of entries read at once.
 pub(super) const DUE_PAGE_SIZE: usize = 256;
-/// Pause after a failed read, in milliseconds.
+/// Pause after a failed read, and before entries that stay are tried again, in milliseconds.
 pub(super) const RETRY_MS: u64 = 1_000;
-/// Period in which at most [`limits::DUE_PER_SECOND`] entries are handed over.
-const SECOND: Duration = Duration::from_secs(1);
+/// Tokens that the loop waits for before it takes overdue entries, so that these share a commit.
+const OVERDUE_TOGETHER: u32 = 32;
 
-/// Limits the rate of entries: counts those handed over since the last second without any.
+/// What the loop remembers from one pass to the next.
 #[derive(Debug, Default)]
-struct RateLimit {
-    fired: usize,
-    last: Duration,
+struct DueState {
+    on_time: FairRound,
+    overdue: FairRound,
+    bucket: TokenBucket,
+    staying: StayingEntries,
+    /// Time at which the entries that stay are tried again; set once they alone are due.
+    retry_at: Option<Duration>,
 }
 
-impl RateLimit {
-    /// Number of entries that may be handed over now; zero while the limit of the last second is reached.
-    fn room(&mut self, elapsed: Duration) -> usize {
-        if elapsed.saturating_sub(self.last) >= SECOND {
-            self.fired = 0;
-        }
-        limits::DUE_PER_SECOND.saturating_sub(self.fired)
-    }
-
-    fn note(&mut self, fired: usize, elapsed: Duration) {
-        if fired > 0 {
-            self.fired += fired;
-            self.last = elapsed;
-        }
-    }
+/// The part of the due queue that a pass reads.
+struct DueWindow {
+    after: Option<DueCursor>,
+    /// Entries up to this time are due.
+    due_until: Timestamp,
+    /// Entries up to this time are read, for the time of the next one.
+    read_until: Timestamp,
+    room: usize,
 }
 
-/// A page of the due queue, split at the current time.
-struct DueBatch {
-    /// Entries that are due.
-    due: Vec<DueRow>,
-    /// Time of the first entry that is not due, if it is on this page.
+/// The entries of one part of the due queue that are handed over next.
+struct DueRead {
+    pass: Vec<DueRow>,
+    /// Entries were left out that another pass takes.
+    has_more: bool,
+    /// Time of the first entry that is not due.
     next: Option<Timestamp>,
-    /// Cursor of the next page, if it may hold due entries.
-    next_page: Option<DueCursor>,
+}
+
+/// The next step of the loop.
+#[derive(Debug)]
+enum NextPass {
+    AtOnce,
+    /// At this time of the monotonic clock, unless the loop is woken before.
+    At(Duration),
+}
+
+/// Agents whose decision about a due entry failed. Their entries are passed over while the fault is handled, so that it
+/// delays no other agent.
+#[derive(Debug, Default)]
+pub(super) struct FaultyAgents(Mutex<BTreeSet<AgentId>>);
+
+impl FaultyAgents {
+    fn all(&self) -> BTreeSet<AgentId> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    /// Returns false if the agent was there already.
+    fn add(&self, agent_id: &AgentId) -> bool {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.insert(agent_id.clone())
+    }
+
+    fn remove(&self, agent_id: &AgentId) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.remove(agent_id);
+    }
 }
 
 impl Shell {
     pub(crate) async fn run_due_loop(self, mut watch: ClockWatch) {
-        let mut rate = RateLimit::default();
+        let mut state = DueState::default();
         while !self.draining.is_cancelled() {
-            match self.hand_over_due(&mut watch, &mut rate).await {
-                Ok(next) => self.sleep_until_due(next, &watch).await,
+            match self.run_due_pass(&mut watch, &mut state).await {
+                Ok(NextPass::AtOnce) => {}
+                Ok(NextPass::At(until)) => self.sleep_until_due(until).await,
                 Err(error) => {
                     tracing::warn!(%error, "the due-queue could not be read");
                     self.pause(RETRY_MS).await;
@@ -65,66 +103,136 @@ impl Shell {
         }
     }
 
-    /// Hands all due entries to the kernel. Returns the time of the next entry.
-    async fn hand_over_due(
+    /// Hands one pass of due entries to the kernel and waits for its commit.
+    async fn run_due_pass(
         &self,
         watch: &mut ClockWatch,
-        rate: &mut RateLimit,
-    ) -> Result<Option<Timestamp>, holon_store::Error> {
-        let (mut before, mut after) = (Vec::new(), None);
-        while !self.draining.is_cancelled() {
-            self.check_clock_step(watch).await;
-            let room = rate.room(self.ports.clock.elapsed());
-            if room == 0 {
-                self.pause(RETRY_MS).await;
-                continue;
-            }
-            let DueBatch {
-                due,
-                next,
-                next_page,
-            } = self.read_due(watch.wall, after, room).await?;
-            if due.is_empty() && after.is_none() {
-                return Ok(next);
-            }
-            // Handed over entries are gone unless they could not be written. Then the loop pauses instead of spinning.
-            if after.is_none() && due == before {
-                self.pause(RETRY_MS).await;
-            }
-            if after.is_none() {
-                before.clone_from(&due);
-            }
-            rate.note(due.len(), self.ports.clock.elapsed());
-            let pending = due.into_iter().map(|row| self.hand_over(row));
-            join_all(pending).await;
-            // Entries that stay must not hide those behind them, so the loop goes through the whole queue before it
-            // starts over.
-            after = next_page;
+        state: &mut DueState,
+    ) -> Result<NextPass, holon_store::Error> {
+        self.check_clock_step(watch).await;
+        let elapsed = watch.elapsed_at(Some(watch.wall), CLAMP_MS);
+        if state.retry_at.is_some_and(|at| at <= elapsed) {
+            state.retry_at = None;
+            state.staying.release();
         }
-        Ok(None)
+        let on_time = self.read_on_time(watch.wall, state).await?;
+        let overdue = self.read_overdue(watch.wall, elapsed, state).await?;
+        let (next, has_more) = (on_time.next, on_time.has_more || overdue.has_more);
+        let mut pass = on_time.pass;
+        pass.extend(overdue.pass);
+        state.staying.note_pass(&pass);
+        if !pass.is_empty() {
+            join_all(pass.into_iter().map(|row| self.hand_over(row))).await;
+            return Ok(NextPass::AtOnce);
+        }
+        if has_more {
+            return Ok(NextPass::AtOnce);
+        }
+        if !state.staying.is_empty() {
+            let retry = elapsed + Duration::from_millis(RETRY_MS);
+            state.retry_at.get_or_insert(retry);
+        }
+        let tokens_at = state.bucket.holds_at(OVERDUE_TOGETHER);
+        let wakes = [state.retry_at, Some(tokens_at).filter(|at| *at > elapsed)];
+        let until = watch.elapsed_at(next, CLAMP_MS);
+        Ok(NextPass::At(
+            wakes.into_iter().flatten().fold(until, Duration::min),
+        ))
     }
 
-    /// Reads at most `room` due entries behind `after`, and the time of the next one.
-    async fn read_due(
+    /// Reads the entries that are due and not overdue, and the time of the next one.
+    async fn read_on_time(
         &self,
         now: Timestamp,
-        after: Option<DueCursor>,
-        room: usize,
-    ) -> Result<DueBatch, holon_store::Error> {
-        let horizon = now.plus_millis(CLAMP_MS);
-        let scope = self.due_scope();
-        let seen = self.take_backs.all();
-        let page = self.store.due(&scope, horizon, after, room).await?;
-        for (agent_id, error) in page.unreadable {
-            let seen = seen.get(&agent_id).copied().unwrap_or(0);
-            self.note_read_failure(&agent_id, error, seen).await;
+        state: &mut DueState,
+    ) -> Result<DueRead, holon_store::Error> {
+        let window = DueWindow {
+            after: Some(DueCursor::later_than(now.minus_millis(limits::OVERDUE_MS))),
+            due_until: now,
+            read_until: now.plus_millis(CLAMP_MS),
+            room: limits::DUE_PASS,
+        };
+        self.read_due(window, &mut state.on_time, &mut state.staying)
+            .await
+    }
+
+    /// Reads as many overdue entries as there are tokens.
+    async fn read_overdue(
+        &self,
+        now: Timestamp,
+        elapsed: Duration,
+        state: &mut DueState,
+    ) -> Result<DueRead, holon_store::Error> {
+        let tokens = state.bucket.room(elapsed);
+        let until = now.minus_millis(limits::OVERDUE_MS);
+        let window = DueWindow {
+            after: None,
+            due_until: until,
+            read_until: until,
+            room: usize::try_from(tokens).unwrap_or(limits::DUE_PASS),
+        };
+        if tokens < OVERDUE_TOGETHER {
+            return Ok(DueRead {
+                pass: Vec::new(),
+                has_more: false,
+                next: None,
+            });
         }
-        let mut due = page.rows;
-        let next = due.iter().map(|row| row.time.at()).find(|at| *at > now);
-        due.retain(|row| row.time.at() <= now);
-        Ok(DueBatch {
-            due,
-            next_page: page.next.filter(|_| next.is_none()),
+        let read = self
+            .read_due(window, &mut state.overdue, &mut state.staying)
+            .await?;
+        let taken = u32::try_from(read.pass.len()).unwrap_or(u32::MAX);
+        state.bucket.take(taken, elapsed);
+        Ok(read)
+    }
+
+    /// Reads due entries until as many agents have one as the window has room for.
+    async fn read_due(
+        &self,
+        window: DueWindow,
+        round: &mut FairRound,
+        staying: &mut StayingEntries,
+    ) -> Result<DueRead, holon_store::Error> {
+        let mut candidates = PassCandidates::new(window.room);
+        let mut skipped = &self.faulty.all() | round.served();
+        let (mut after, mut next) = (window.after, None);
+        let mut of_first_page = None;
+        loop {
+            let scope = self.due_scope().without(&skipped);
+            let seen = self.take_backs.all();
+            let page = self
+                .store
+                .due(&scope, window.read_until, after, DUE_PAGE_SIZE)
+                .await?;
+            for (agent_id, error) in page.unreadable {
+                let seen = seen.get(&agent_id).copied().unwrap_or(0);
+                self.note_read_failure(&agent_id, error, seen).await;
+            }
+            for row in page.rows {
+                if row.time.at() > window.due_until {
+                    next = Some(row.time.at());
+                    break;
+                }
+                if !staying.holds_back(&row) {
+                    candidates.add(row);
+                }
+            }
+            after = page.next;
+            if after.is_none() || next.is_some() || candidates.is_full() {
+                break;
+            }
+            // The other entries of an agent with many must not hide those behind them.
+            skipped.extend(candidates.crowded().cloned());
+            of_first_page.get_or_insert(candidates.len());
+            after = after.map(|after| round.read_on(after, &skipped, window.due_until));
+        }
+        if of_first_page.is_some_and(|count| count == candidates.len()) {
+            round.note_clear(skipped, window.due_until);
+        }
+        let had_served = !round.served().is_empty();
+        Ok(DueRead {
+            pass: round.choose(candidates),
+            has_more: had_served && round.served().is_empty(),
             next,
         })
     }
@@ -136,15 +244,23 @@ impl Shell {
             time,
             due,
         } = row;
-        self.submit_until_committed(
-            &agent_id,
-            Input::DueCame {
-                id,
-                planned_at: time.at(),
-                due,
-            },
-        )
-        .await;
+        let input = Arc::new(Input::DueCame {
+            id,
+            planned_at: time.at(),
+            due,
+        });
+        let Err(fault) = self.submit_or_fault(&agent_id, &input).await else {
+            return;
+        };
+        if !self.faulty.add(&agent_id) {
+            return;
+        }
+        let shell = self.clone();
+        self.spawn(async move {
+            shell.handle_fault(&agent_id, &input, fault).await;
+            shell.faulty.remove(&agent_id);
+            shell.wake_due_loop();
+        });
     }
 
     /// Wakes the due loop, so that it reads the queue again at once.
@@ -152,9 +268,8 @@ impl Shell {
         self.due_set.notify_one();
     }
 
-    /// Sleeps until an entry is due, an earlier one is set, or the clocks must be checked again.
-    async fn sleep_until_due(&self, next: Option<Timestamp>, watch: &ClockWatch) {
-        let until = watch.elapsed_at(next, CLAMP_MS);
+    /// Sleeps until this time, or until an earlier entry is set.
+    async fn sleep_until_due(&self, until: Duration) {
         tokio::select! {
             () = self.ports.clock.sleep_until(until) => {}
             () = self.due_set.notified() => {}

@@ -41,6 +41,11 @@ impl Shell {
             Effect::FinishPatch { call_id } => {
                 self.finish_patch(&agent_id, call_id, stamp, cancel).await
             }
+            Effect::StopBatch { call_id, items, .. } => {
+                self.stop_batch(&agent_id, call_id, *items, stamp, cancel)
+                    .await;
+                None
+            }
             Effect::CleanWorktree { worktree_path } => {
                 self.clean_worktree(worktree_path, stamp).await
             }
@@ -73,18 +78,37 @@ impl Shell {
         let agent = self.read_agent(agent_id).await?;
         let home = &agent.agent_home;
         let result = self.ports.home.prepare(agent_id, home).await;
-        let facts = self.kernel.conditions().now();
-        let kind = facts.kind_of(agent_id, agent.identity.kind);
-        if result.is_ok() && kind == AgentKind::Default {
+        if result.is_ok() && self.is_guided(&agent) {
             self.seed_home(agent_id, home).await;
         }
         Some(Input::HomePrepared { stamp, result })
     }
 
-    /// Creates what is missing of the default agent's home. The agent can work without it, so a failure is only logged.
+    /// Returns true if the agent works under instructions in its home. A child works under those of its first message.
+    fn is_guided(&self, agent: &AgentRecord) -> bool {
+        let identity = &agent.identity;
+        let facts = self.kernel.conditions().now();
+        let kind = facts.kind_of(&identity.agent_id, identity.kind);
+        kind != AgentKind::Child && !agent.is_temporary()
+    }
+
+    /// Creates the home of an agent that has none although it may run, because an earlier build made it. The agent can
+    /// work without it, so a failure is only logged.
+    pub(super) async fn ensure_home(&self, agent: &AgentRecord) {
+        if !self.is_guided(agent) {
+            return;
+        }
+        let agent_id = &agent.identity.agent_id;
+        if let Err(reason) = self.ports.home.ensure(agent_id, &agent.agent_home).await {
+            tracing::warn!(%agent_id, reason, "the home of an agent could not be made");
+        }
+    }
+
+    /// Creates what is missing of an agent's home, before its first turn. The agent can work without it, so a failure is
+    /// only logged.
     pub(crate) async fn seed_home(&self, agent_id: &AgentId, agent_home: &str) {
         if let Err(reason) = self.ports.home.seed(agent_id, agent_home).await {
-            tracing::warn!(%agent_id, reason, "the instructions of the default agent could not be made");
+            tracing::warn!(%agent_id, reason, "the home and the instructions of an agent could not be made");
         }
     }
 
@@ -132,6 +156,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::ToolFinished { stamp, .. }
         | Input::Deliver { stamp, .. }
         | Input::PatchFinished { stamp }
+        | Input::BatchStopped { stamp, .. }
         | Input::WorktreeCleaned { stamp, .. }
         | Input::DeliverySubmitted { stamp, .. }
         | Input::TaskStarted { stamp, .. }
@@ -144,6 +169,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Configure { .. }
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
+        | Input::HostStops
         | Input::Received(_)
         | Input::Defer { .. }
         | Input::Start

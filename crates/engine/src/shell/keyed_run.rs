@@ -6,6 +6,7 @@ use crate::error::Error;
 use holon_core::{Input, Reply};
 use holon_domain::AgentId;
 use holon_domain::request_key::RequestKey;
+use holon_store::WriteOrder;
 use std::sync::Arc;
 
 impl Shell {
@@ -21,13 +22,18 @@ impl Shell {
         let (shell, id, key) = (self.clone(), agent_id.clone(), Arc::clone(key));
         let touched = TouchedAgents::default();
         let bytes = super::submit::input_bytes(&input);
-        let decided = self.decide(agent_id, bytes, &touched, move |ledger, now, entropy| {
-            let handled = shell.kernel.handle(ledger, &id, &input, now, entropy)?;
-            if handled.is_ok() {
-                ledger.keep_reply(&key, None, &begun, now)?;
-            }
-            Ok(handled)
-        });
+        let decided = self.decide(
+            agent_id,
+            WriteOrder::client(bytes),
+            &touched,
+            move |ledger, now, entropy| {
+                let handled = shell.kernel.handle(ledger, &id, &input, now, entropy)?;
+                if handled.is_ok() {
+                    ledger.keep_reply(&key, None, &begun, now)?;
+                }
+                Ok(handled)
+            },
+        );
         let outcome = decided.await;
         if outcome == Err(Error::CommitUnknown) {
             for agent_id in touched.all(agent_id) {

@@ -1,4 +1,7 @@
-//! Commands about a route of deliveries: one decision of every agent with something waiting there, all in one commit.
+//! Commands about a route of deliveries: one decision of every agent with something waiting there, in commits of a few
+//! agents each, so that no other work waits for all of them.
+//!
+//! What a crash between two commits leaves waits for a target that is gone, and ends at its next attempt.
 
 use super::{Shell, TouchedAgents, engine_error};
 use crate::control::{Once, once};
@@ -8,84 +11,93 @@ use holon_core::input::LaneCommand;
 use holon_domain::delivery::DeliveryRoute;
 use holon_domain::request_key::RequestKey;
 use holon_domain::{AgentId, TargetId};
-use holon_store::{Ledger, WriteError, commit};
+use holon_store::{Ledger, WriteError, WriteOrder, commit};
 use std::sync::Arc;
 
+/// Agents whose decisions share one commit.
+const LANES_PER_COMMIT: usize = 16;
+
 impl Shell {
-    /// Removes a delivery target and gives up what waits for it. The reply is its id, which targets of older builds lack,
-    /// and the number of deliveries that were given up.
+    /// Removes a delivery target. The reply is its id, which targets of older builds lack, and the number of deliveries
+    /// that `waiting` says wait for it; they are given up by [`Self::end_route`] with the returned route, which a repetition lacks.
     pub(crate) async fn remove_target(
         &self,
         name: String,
         key: Option<Arc<RequestKey>>,
-    ) -> Result<Once<(Option<TargetId>, u64)>, Error> {
+        waiting: u64,
+    ) -> Result<(Once<(Option<TargetId>, u64)>, Option<DeliveryRoute>), Error> {
         let shell = self.clone();
-        let removed = self.commit_lanes(move |ledger, touched| {
+        let removed = commit(self.store.as_ref(), WriteOrder::client(0), move |ledger| {
             let now = shell.ports.clock.now();
-            once(ledger, key.as_deref(), now, |ledger| {
+            let mut gone = None;
+            let removed = once(ledger, key.as_deref(), now, |ledger| {
                 let Some(route) = ledger.remove_delivery_target(&name)? else {
                     return Ok(None);
                 };
-                let reason = format!("the target {name} was removed");
-                let before = ledger.waiting_deliveries(&route)?;
-                shell.change_lanes(ledger, &route, &LaneCommand::End { reason }, touched)?;
-                let left = ledger.waiting_deliveries(&route)?;
-                let target_id = match route {
-                    DeliveryRoute::Target { target_id, .. } => target_id,
+                let target_id = match &route {
+                    DeliveryRoute::Target { target_id, .. } => target_id.clone(),
                     DeliveryRoute::Binding { .. } => None,
                 };
-                Ok(Some((target_id, before.saturating_sub(left))))
-            })
+                gone = Some(route);
+                Ok(Some((target_id, waiting)))
+            })?;
+            Ok((removed, gone))
         });
-        removed.await?
+        let (removed, gone) = removed.await.map_err(engine_error)?;
+        Ok((removed?, gone))
     }
 
-    /// Ends the pauses of all agents on a route. Returns the number of deliveries that wait there.
-    pub(crate) async fn retry_route(&self, route: DeliveryRoute) -> Result<u64, Error> {
-        let shell = self.clone();
-        self.commit_lanes(move |ledger, touched| {
-            shell.change_lanes(ledger, &route, &LaneCommand::RetryNow, touched)?;
-            ledger.waiting_deliveries(&route)
-        })
-        .await
+    /// Gives up what waits for a target that was removed.
+    pub(crate) async fn end_route(&self, route: &DeliveryRoute, name: &str) -> Result<(), Error> {
+        let reason = format!("the target {name} was removed");
+        // The removal is stored already, so a full inbox must not refuse the rest.
+        let order = WriteOrder::runtime(0);
+        self.change_lanes(route, order, &LaneCommand::End { reason })
+            .await
     }
 
-    /// Runs a change of lanes in the next commit. If the commit cannot be confirmed, its agents are checked.
-    async fn commit_lanes<T: Send + 'static>(
+    /// Ends the pauses of all agents on a route.
+    pub(crate) async fn retry_route(&self, route: &DeliveryRoute) -> Result<(), Error> {
+        let order = WriteOrder::client(0);
+        self.change_lanes(route, order, &LaneCommand::RetryNow)
+            .await
+    }
+
+    /// Makes the decision of every agent with something waiting on a route, a page of agents in each commit. If a commit
+    /// cannot be confirmed, its agents are checked.
+    async fn change_lanes(
         &self,
-        mut change: impl FnMut(&mut dyn Ledger, &TouchedAgents) -> Result<T, holon_store::Error>
-        + Send
-        + 'static,
-    ) -> Result<T, Error> {
-        let touched = TouchedAgents::default();
-        let seen = touched.clone();
-        let done = commit(self.store.as_ref(), 0, move |ledger| {
-            change(ledger, &touched)
-        });
-        let done = done.await;
-        if matches!(done, Err(WriteError::CommitUnknown)) {
-            for agent_id in seen.iter() {
-                self.spawn_clear_up(agent_id);
+        route: &DeliveryRoute,
+        order: WriteOrder,
+        command: &LaneCommand,
+    ) -> Result<(), Error> {
+        let mut after = None;
+        loop {
+            let (shell, route, command) = (self.clone(), route.clone(), command.clone());
+            let touched = TouchedAgents::default();
+            let seen = touched.clone();
+            let page = commit(self.store.as_ref(), order, move |ledger| {
+                let page = ledger.waiting_agents(&route, after, LANES_PER_COMMIT)?;
+                let input = Input::Lane {
+                    route: route.clone(),
+                    command: command.clone(),
+                };
+                for agent_id in &page.agents {
+                    shell.change_lane(ledger, agent_id, &input, &touched)?;
+                }
+                Ok(page.next)
+            });
+            let page = page.await;
+            if matches!(page, Err(WriteError::CommitUnknown)) {
+                for agent_id in seen.iter() {
+                    self.spawn_clear_up(agent_id);
+                }
+            }
+            after = page.map_err(engine_error)?;
+            if after.is_none() {
+                return Ok(());
             }
         }
-        done.map_err(engine_error)
-    }
-
-    fn change_lanes(
-        &self,
-        ledger: &mut dyn Ledger,
-        route: &DeliveryRoute,
-        command: &LaneCommand,
-        touched: &TouchedAgents,
-    ) -> Result<(), holon_store::Error> {
-        let input = Input::Lane {
-            route: route.clone(),
-            command: command.clone(),
-        };
-        for agent_id in ledger.waiting_agents(route)? {
-            self.change_lane(ledger, &agent_id, &input, touched)?;
-        }
-        Ok(())
     }
 
     /// Makes the decision of one agent. An agent that cannot be read is passed over: what it has for a removed target

@@ -22,6 +22,8 @@ pub(super) struct RouteGates(Mutex<HashMap<String, Arc<Semaphore>>>);
 impl RouteGates {
     fn of(&self, route: &DeliveryRoute) -> Arc<Semaphore> {
         let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A gate that no attempt holds bounds nothing.
+        gates.retain(|_, gate| Arc::strong_count(gate) > 1);
         let gate = || Arc::new(Semaphore::new(limits::DELIVERIES_AT_ONCE));
         Arc::clone(gates.entry(route.key()).or_insert_with(gate))
     }
@@ -144,4 +146,25 @@ fn bounded(words: &str) -> String {
         "{kept}\n[cut: {} bytes in all; `holon tail` shows the whole]",
         words.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gates_that_no_attempt_uses_are_forgotten_and_used_ones_are_shared() {
+        let gates = RouteGates::default();
+        let route = |name: &str| DeliveryRoute::Target {
+            name: name.to_owned(),
+            target_id: None,
+        };
+        let held = gates.of(&route("phone"));
+        for number in 0..100 {
+            drop(gates.of(&route(&format!("target-{number}"))));
+        }
+        assert!(Arc::ptr_eq(&held, &gates.of(&route("phone"))));
+        let kept = gates.0.lock().unwrap_or_else(PoisonError::into_inner);
+        assert_eq!(kept.len(), 1);
+    }
 }

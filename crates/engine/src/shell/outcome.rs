@@ -6,6 +6,14 @@ use holon_core::{Input, Reply};
 use holon_domain::AgentId;
 use std::sync::Arc;
 
+/// A decision about an outcome that broke a rule of the runtime.
+#[derive(Debug)]
+pub(super) struct DecisionFault {
+    message: String,
+    /// Take-back count of the agent before the decision.
+    seen: u64,
+}
+
 impl Shell {
     /// Commits an outcome and returns the kernel's reply, if there is one. Retries while the disk is full or failing.
     /// If no decision can be made on the outcome, its turn is given up and the agent is checked.
@@ -14,10 +22,26 @@ impl Shell {
         agent_id: &AgentId,
         input: Input,
     ) -> Option<Reply> {
-        let (input, touched) = (Arc::new(input), TouchedAgents::default());
+        let input = Arc::new(input);
+        match self.submit_or_fault(agent_id, &input).await {
+            Ok(reply) => reply,
+            Err(fault) => {
+                self.handle_fault(agent_id, &input, fault).await;
+                None
+            }
+        }
+    }
+
+    /// Commits an outcome like [`Self::submit_until_committed`], but leaves a fault of its decision to the caller.
+    pub(super) async fn submit_or_fault(
+        &self,
+        agent_id: &AgentId,
+        input: &Arc<Input>,
+    ) -> Result<Option<Reply>, DecisionFault> {
+        let touched = TouchedAgents::default();
         let mut in_doubt = false;
         let reply = self
-            .retry_submission(agent_id, &input, &touched, &mut in_doubt)
+            .retry_submission(agent_id, input, &touched, &mut in_doubt)
             .await;
         // An unconfirmed commit may have asked for work that no task performs.
         if in_doubt {
@@ -32,7 +56,7 @@ impl Shell {
         input: &Arc<Input>,
         touched: &TouchedAgents,
         in_doubt: &mut bool,
-    ) -> Option<Reply> {
+    ) -> Result<Option<Reply>, DecisionFault> {
         let seen = self.take_backs.of(agent_id);
         let mut pause_ms = 50;
         let mut waits = None;
@@ -43,9 +67,9 @@ impl Shell {
             {
                 Ok(Reply::RowsMayGo) => {
                     self.remove_rows(agent_id).await;
-                    return Some(Reply::RowsMayGo);
+                    return Ok(Some(Reply::RowsMayGo));
                 }
-                Ok(reply) => return Some(reply),
+                Ok(reply) => return Ok(Some(reply)),
                 Err(error) => error,
             };
             match error {
@@ -57,26 +81,25 @@ impl Shell {
                     *in_doubt = true;
                     // `GiveUp` names no turn. A repeated one could end the next turn.
                     if matches!(**input, Input::GiveUp { .. }) {
-                        return None;
+                        return Ok(None);
                     }
                 }
                 Error::Internal { message } => {
-                    self.handle_fault(agent_id, input, message, seen).await;
-                    return None;
+                    return Err(DecisionFault { message, seen });
                 }
                 Error::StoreLost { .. }
                 | Error::ShuttingDown
                 | Error::AgentNotFound { .. }
                 | Error::AgentAside { .. } => {
-                    return None;
+                    return Ok(None);
                 }
                 other => {
                     tracing::error!(%agent_id, error = %other, "an outcome could not be written");
-                    return None;
+                    return Ok(None);
                 }
             }
             if self.halted.is_cancelled() {
-                return None;
+                return Ok(None);
             }
             self.pause(pause_ms).await;
             pause_ms = (pause_ms * 2).min(1_000);
@@ -85,7 +108,13 @@ impl Shell {
 
     /// Handles a decision that broke a rule of the runtime: gives up the turn and restarts its open effects. An agent
     /// whose turn cannot be given up is put aside.
-    async fn handle_fault(&self, agent_id: &AgentId, input: &Input, message: String, seen: u64) {
+    pub(super) async fn handle_fault(
+        &self,
+        agent_id: &AgentId,
+        input: &Input,
+        fault: DecisionFault,
+    ) {
+        let DecisionFault { message, seen } = fault;
         if matches!(input, Input::GiveUp { .. }) {
             return self.put_aside(agent_id, message, seen).await;
         }

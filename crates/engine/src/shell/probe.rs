@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 /// Commands probed at the same time during boot.
 pub(super) const PROBES_AT_ONCE: usize = 32;
 /// Open effects of an agent that are read at once.
-const PAGE: usize = 64;
+pub(super) const PAGE: usize = 64;
 
 impl Shell {
     /// Probes the commands behind an agent's open effects. An unreadable row yields nothing here; the recovery that
@@ -84,6 +84,7 @@ impl Shell {
             | Effect::RemoveHome
             | Effect::CallModel { .. }
             | Effect::FinishPatch { .. }
+            | Effect::StopBatch { .. }
             | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::Deliver { .. } => None,

@@ -3,25 +3,26 @@
 //! The model port compares credentials. Whether a turn is affected is a decision of the core.
 
 use super::Shell;
+use super::due::join_all;
 use holon_core::Input;
 use holon_domain::AgentId;
 use holon_domain::model::{ModelFailureKind, ModelRef};
 use holon_domain::turn::{Phase, SuspensionReason};
-use holon_store::{Reader, Readers};
+use holon_store::{Reader, Readers, RecoveryCursor};
 use std::collections::BTreeSet;
 
 /// Number of agents that are looked at in one read.
 const PAGE: usize = 256;
 
-/// Returns the agents with a suspended turn among those of one page, private children included, and the last agent of the
-/// page; `None` behind the last page.
+/// Returns the agents with a suspended turn among those of one page, private children included, and where the next page
+/// begins; `None` behind the last page.
 fn suspended(
     reader: &Reader<'_>,
-    after: Option<&AgentId>,
-) -> Result<(Vec<AgentId>, Option<AgentId>), holon_store::Error> {
-    let page = reader.agents_to_recover(after, PAGE)?;
+    from: Option<RecoveryCursor>,
+) -> Result<(Vec<AgentId>, Option<RecoveryCursor>), holon_store::Error> {
+    let page = reader.agents_to_recover(from, PAGE)?;
     let mut found = Vec::new();
-    for agent_id in &page {
+    for agent_id in &page.agents {
         // A row that cannot be read is put aside when its agent is decided about.
         let agent = reader.agent(agent_id).ok().flatten();
         let turn = agent.and_then(|(_, agent)| agent.open_turn);
@@ -29,8 +30,7 @@ fn suspended(
             found.push(agent_id.clone());
         }
     }
-    let last = page.last().filter(|_| page.len() == PAGE);
-    Ok((found, last.cloned()))
+    Ok((found, page.next))
 }
 
 impl Shell {
@@ -56,24 +56,25 @@ impl Shell {
     /// Sends an input that may end a suspension to every agent with a suspended turn. Returns false if the agents could
     /// not be read.
     pub(crate) async fn resume_suspended(&self, readers: &Readers, input: &Input) -> bool {
-        let mut after: Option<AgentId> = None;
+        let mut from = None;
         loop {
-            let from = after.clone();
-            let page = readers.read(move |reader| suspended(reader, from.as_ref()));
-            let (found, last) = match page.await {
+            let page = readers.read(move |reader| suspended(reader, from));
+            let (found, next) = match page.await {
                 Ok(page) => page,
                 Err(error) => {
                     tracing::warn!(%error, "suspended turns could not be looked for; each asks again at its own time");
                     return false;
                 }
             };
-            for agent_id in &found {
+            // Together, so that their inputs share commits.
+            let resumed = found.iter().map(|agent_id| async move {
                 drop(self.submit_until_committed(agent_id, input.clone()).await);
-            }
-            if last.is_none() {
+            });
+            join_all(resumed).await;
+            if next.is_none() {
                 return true;
             }
-            after = last;
+            from = next;
         }
     }
 

@@ -41,6 +41,7 @@ impl Shell {
         };
         rows.learned = rows.learned.at(endpoint);
         let stated = model_request::add_statement(&mut rows, policy, stated);
+        self.refresh_listed_plans(&mut rows).await;
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
@@ -123,6 +124,7 @@ impl Shell {
         if rows.frame.is_some() {
             return Guidance::default();
         }
+        self.ensure_home(&rows.agent).await;
         let identity = &rows.agent.identity;
         let facts = self.kernel.conditions().now();
         let kind = facts.kind_of(&identity.agent_id, identity.kind);
@@ -166,6 +168,7 @@ impl Shell {
         Input::AttemptFailed {
             stamp,
             attempt: Box::new(FailedAttempt {
+                implausible_usage: None,
                 failure,
                 timing,
                 server: AskedServer::default(),

@@ -12,12 +12,16 @@ use holon_domain::agent::RunEnd;
 use holon_domain::message::Body;
 use holon_domain::request_key::RequestKey;
 use holon_domain::{AgentId, Entropy, Timestamp};
-use holon_store::{Ledger, WriteError, commit};
+use holon_store::{Ledger, WriteError, WriteOrder, commit};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Assumed size of an input in a batch when its real size is not worth computing.
 const OUTCOME_BYTES: usize = 16 << 10;
+
+/// A way of the kernel to decide about one input.
+type Handle =
+    fn(&Kernel, &mut dyn Ledger, &AgentId, &Input, Timestamp, &mut dyn Entropy) -> HandleResult;
 
 impl Shell {
     /// Hands one input to the writer and returns after its commit. If the commit cannot be confirmed, the agents it
@@ -55,7 +59,7 @@ impl Shell {
         input: Input,
     ) -> Result<Reply, Error> {
         let sender = match reach {
-            Reach::Any => Sender::Runtime,
+            Reach::Any => Sender::OwnRun,
             Reach::Public => Sender::Client,
         };
         holon_fault::hit("delivery.received");
@@ -100,9 +104,9 @@ impl Shell {
                 self.spawn_clear_up(agent_id);
             }
         }
-        match sender {
-            Sender::Runtime => outcome,
-            Sender::Client => self.hide_private(agent_id, outcome).await,
+        match sender.reach() {
+            Reach::Any => outcome,
+            Reach::Public => self.hide_private(agent_id, outcome).await,
         }
     }
 
@@ -115,12 +119,13 @@ impl Shell {
         touched: &TouchedAgents,
     ) -> Result<Reply, Error> {
         let (bytes, input) = (input_bytes(input), Arc::clone(input));
-        let handle = match sender {
-            Sender::Runtime => Kernel::handle,
-            Sender::Client => Kernel::handle_for_client,
+        let order = sender.order(bytes);
+        let handle: Handle = match sender.reach() {
+            Reach::Any => Kernel::handle,
+            Reach::Public => Kernel::handle_for_client,
         };
         let (shell, id) = (self.clone(), agent_id.clone());
-        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+        self.decide(agent_id, order, touched, move |ledger, now, entropy| {
             handle(&shell.kernel, ledger, &id, &input, now, entropy)
         })
         .await
@@ -134,9 +139,10 @@ impl Shell {
         input: &Arc<Input>,
         touched: &TouchedAgents,
     ) -> Result<Reply, Error> {
-        let (bytes, input, key) = (input_bytes(input), Arc::clone(input), Arc::clone(key));
+        let order = WriteOrder::client(input_bytes(input));
+        let (input, key) = (Arc::clone(input), Arc::clone(key));
         let (shell, id) = (self.clone(), agent_id.clone());
-        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+        self.decide(agent_id, order, touched, move |ledger, now, entropy| {
             let kernel = &shell.kernel;
             let keyed = KeyedInput {
                 key: &key,
@@ -156,9 +162,10 @@ impl Shell {
         input: &Arc<Input>,
         touched: &TouchedAgents,
     ) -> Result<Reply, Error> {
-        let (bytes, input, keys) = (input_bytes(input), Arc::clone(input), Arc::clone(keys));
+        let order = WriteOrder::client(input_bytes(input));
+        let (input, keys) = (Arc::clone(input), Arc::clone(keys));
         let (shell, id) = (self.clone(), agent_id.clone());
-        self.decide(agent_id, bytes, touched, move |ledger, now, entropy| {
+        self.decide(agent_id, order, touched, move |ledger, now, entropy| {
             let delivered = DeliveredInput {
                 keys: &keys,
                 input: &input,
@@ -174,7 +181,7 @@ impl Shell {
     pub(super) async fn decide(
         &self,
         agent_id: &AgentId,
-        bytes: usize,
+        order: WriteOrder,
         touched: &TouchedAgents,
         mut handle: impl FnMut(&mut dyn Ledger, Timestamp, &mut dyn Entropy) -> HandleResult
         + Send
@@ -183,7 +190,7 @@ impl Shell {
         let (shell, touched) = (self.clone(), touched.clone());
         let seen = self.take_backs.of(agent_id);
         let began = self.ports.clock.elapsed();
-        let handled = commit(self.store.as_ref(), bytes, move |ledger| -> HandleResult {
+        let handled = commit(self.store.as_ref(), order, move |ledger| -> HandleResult {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
             let handled = handle(ledger, now, entropy.as_mut())?;
@@ -254,7 +261,8 @@ impl Shell {
         + 'static,
     ) -> Result<(), Error> {
         let shell = self.clone();
-        let made = commit(self.store.as_ref(), bytes, move |ledger| {
+        let order = WriteOrder::client(bytes);
+        let made = commit(self.store.as_ref(), order, move |ledger| {
             let mut entropy = shell.ports.entropy.source();
             let now = shell.ports.clock.now();
             let work = make(ledger, now, entropy.as_mut())?;
@@ -284,13 +292,31 @@ enum Keys {
     Delivery(Reach, Arc<[RequestKey]>),
 }
 
-/// The origin of an input, which limits the agents it can reach.
+/// The origin of an input, which limits the agents it can reach, and decides if a full inbox refuses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sender {
     /// A client of the control plane. It can act on public agents only.
     Client,
+    /// A client whose run has an agent of its own, which is private.
+    OwnRun,
     /// The runtime itself, about any agent.
     Runtime,
+}
+
+impl Sender {
+    const fn reach(self) -> Reach {
+        match self {
+            Self::Client => Reach::Public,
+            Self::OwnRun | Self::Runtime => Reach::Any,
+        }
+    }
+
+    const fn order(self, bytes: usize) -> WriteOrder {
+        match self {
+            Self::Client | Self::OwnRun => WriteOrder::client(bytes),
+            Self::Runtime => WriteOrder::runtime(bytes),
+        }
+    }
 }
 
 /// The agents that a commit made decisions about, readable also if the commit is unconfirmed. Clones share it.
@@ -344,12 +370,14 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::TaskStarted { .. }
         | Input::TaskEnded { .. }
         | Input::PatchFinished { .. }
+        | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
+        | Input::HostStops
         | Input::Start
         | Input::Stop
         | Input::Archive
@@ -379,6 +407,9 @@ fn refusal_error(agent_id: &AgentId, refusal: Refusal) -> Error {
             agent_id: agent_id.clone(),
         },
         Refusal::KeyReused => Error::KeyReused,
+        Refusal::ReplyRemoved => Error::OutcomeRemoved {
+            agent_id: Some(agent_id.clone()),
+        },
         Refusal::Rejected(rejection) => rejection.into(),
     }
 }

@@ -12,7 +12,7 @@ use holon_core::{Input, Reply, Stamp};
 use holon_domain::command::{CapturedStream, CommandFailure, CommandOutput, RunningCommand};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::{StartedCommand, TaskRecord, TaskReport};
-use holon_domain::{AgentId, TaskId, limits};
+use holon_domain::{AgentId, CallId, TaskId, limits};
 use holon_tools::{task_input, task_output};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -215,11 +215,17 @@ impl Shell {
     }
 
     /// Stops commands in an agent's home that no row knows. No effect would ever follow them.
-    pub(super) async fn sweep(&self, home: &str, call: Option<&ToolRun>, tasks: &[TaskRecord]) {
-        let call = call.map(|run| CommandKey::of_call(home, &run.call.id));
+    pub(super) async fn sweep(
+        &self,
+        home: &str,
+        call: Option<&ToolRun>,
+        tasks: &[TaskRecord],
+        stopping: &[CallId],
+    ) {
+        let calls = call.map(|run| &run.call.id).into_iter().chain(stopping);
+        let calls = calls.map(|call| CommandKey::of_call(home, call));
         let tasks = tasks.iter().filter_map(|task| task_key(home, task));
-        let known: Vec<String> = call
-            .into_iter()
+        let known: Vec<String> = calls
             .chain(tasks)
             .flat_map(|key| {
                 let items = (1..=limits::BATCH_COMMANDS).map(|number| key.item(number).name);

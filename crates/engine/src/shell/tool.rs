@@ -2,7 +2,7 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::skill_use;
+use crate::skill_use::{self, PathBases};
 use crate::tool_outcome::{CallCleanup, EndedCommand, ToolRunOutcome};
 use crate::tool_run::ToolRun;
 use holon_core::summary::workspace_warning;
@@ -85,6 +85,7 @@ impl Shell {
                 Some(self.view_image(run, file_path.clone()).await)
             }
             HostAction::PrepareChild(spawn) => Some(self.prepare_child(run, spawn).await),
+            HostAction::LookAtFiles { paths } => Some(self.look_at_files(run, paths).await),
         }
     }
 
@@ -101,14 +102,20 @@ impl Shell {
         holon_prompt::entered_guidance(&guidance, left_workspace)
     }
 
-    /// Notes the skills that successful commands of a call referred to.
+    /// Notes the skills that commands of a call referred to: with its result those of successful commands, with its task
+    /// those of a command that goes on.
     async fn note_skills(&self, run: &ToolRun, outcome: &mut ToolRunOutcome) {
-        if !outcome.succeeded.iter().any(skill_use::may_use_skill) {
+        if !outcome.referring.iter().any(skill_use::may_use_skill) {
             return;
         }
         let roots = run.guidance_roots.clone();
         let catalog = self.ports.guidance.read(roots).await.skills;
-        let mut skills = skill_use::find(&catalog, &outcome.succeeded, &run.workspace.cwd);
+        let user_home = self.ports.guidance.user_home();
+        let bases = PathBases {
+            cwd: &run.workspace.cwd,
+            user_home: user_home.as_deref(),
+        };
+        let mut skills = skill_use::find(&catalog, &outcome.referring, bases);
         if skills.is_empty() {
             return;
         }
@@ -118,10 +125,14 @@ impl Shell {
         }
         outcome.consequence = match outcome.consequence.clone() {
             Consequence::Result(result) => Consequence::SkillUsed { result, skills },
+            Consequence::Task { result, mut spec } => {
+                spec.skills = Some(Box::new(run.task_skills(skills)));
+                Consequence::Task { result, spec }
+            }
             other @ (Consequence::SkillUsed { .. }
-            | Consequence::Task { .. }
             | Consequence::Workspace { .. }
             | Consequence::ChildPrepared { .. }
+            | Consequence::FilesSeen { .. }
             | Consequence::PlanWritten(_)) => other,
         };
     }

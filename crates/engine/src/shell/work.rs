@@ -1,4 +1,4 @@
-//! Calls about work items: writes plan files and reads stored work.
+//! Calls about work items and their reports: writes plan files, reads stored work and looks at attached files.
 //!
 //! The plan of a new item is written before the item has a row, under an id derived from the call. If the turn is over
 //! by then, the folder belongs to no item. It is removed at once, or in the background after the next unclean boot.
@@ -10,10 +10,11 @@ use crate::tool_run::ToolRun;
 use crate::work_answer;
 use holon_domain::consequence::Consequence;
 use holon_domain::intent::WorkQuery;
+use holon_domain::limits::ATTACHMENT_BYTES;
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, WorkItemId};
 use holon_prompt::PlanFile;
-use holon_store::{LastExit, Readers, TurnRows, WorkQueryRows};
+use holon_store::{LastExit, Readers, TurnRows};
 use holon_tools::create_work_item;
 use tokio_util::sync::CancellationToken;
 
@@ -39,26 +40,48 @@ impl Shell {
             Ok(plan) => ToolRunOutcome {
                 consequence: Consequence::PlanWritten(plan),
                 forget: CallCleanup::Nothing,
-                succeeded: Vec::new(),
+                referring: Vec::new(),
             },
             Err(reason) => ToolRunOutcome::result(create_work_item::not_written(&reason)),
         }
     }
 
-    /// Answers a call that reads stored work. The plan of a single item is described as its file is now.
+    /// Answers a call that reads stored work. The plans of items are described as their files are now.
     pub(super) async fn work_query(&self, run: &ToolRun, query: &WorkQuery) -> ToolRunOutcome {
         let read = self.store.work(&run.agent_id, query);
         match self.read_or_put_aside(&run.agent_id, read).await {
             Ok(Some(mut look)) => {
-                if let WorkQueryRows::Item {
-                    item: Some(item), ..
-                } = &mut look.found
-                {
+                for item in look.found.items_mut() {
                     item.plan = self.ports.plan.read(&run.agent_home, &item.id).await;
                 }
                 ToolRunOutcome::result(work_answer::envelope(query, &look))
             }
             Ok(None) | Err(_) => ToolRunOutcome::result(unreadable_result(&run.call)),
+        }
+    }
+
+    /// Looks at files of the home that a call attaches. One that is missing, no regular file or too large is a fault.
+    pub(super) async fn look_at_files(&self, run: &ToolRun, paths: &[String]) -> ToolRunOutcome {
+        let mut fault = None;
+        for path in paths {
+            let name = path.strip_prefix("./").unwrap_or(path);
+            let opened = self
+                .ports
+                .plan
+                .open_file(&run.agent_home, name, ATTACHMENT_BYTES);
+            fault = match opened.await {
+                Ok(Some(_)) => None,
+                Ok(None) => Some(format!("there is no file {path:?} in your home")),
+                Err(reason) => Some(format!("{path:?} cannot be attached: {reason}")),
+            };
+            if fault.is_some() {
+                break;
+            }
+        }
+        ToolRunOutcome {
+            consequence: Consequence::FilesSeen { fault },
+            forget: CallCleanup::Nothing,
+            referring: Vec::new(),
         }
     }
 
@@ -71,6 +94,16 @@ impl Shell {
         work_answer::plan_look(item, self.ports.plan.read(home, &item.id).await)
     }
 
+    /// Reads the plan files of the items that the first request of a turn lists, so that it shows them as they are now.
+    pub(super) async fn refresh_listed_plans(&self, rows: &mut TurnRows) {
+        let Some(work) = rows.work.as_mut() else {
+            return;
+        };
+        for item in work.listed_mut() {
+            item.plan = self.ports.plan.read(&rows.agent.agent_home, &item.id).await;
+        }
+    }
+
     /// Removes the plan of a call whose result was not accepted, unless the item exists.
     pub(super) async fn discard_plan(&self, run: &ToolRun) {
         let item = WorkItemId::of_call(&run.call.id);
@@ -80,7 +113,7 @@ impl Shell {
 
     /// Removes plan folders without an item, of every agent whose last process died. Runs beside the agents' turns.
     pub(crate) async fn sweep_all_plans(self, last_exit: LastExit, readers: Readers) {
-        let listed = match readers.read(|reader| reader.agents()).await {
+        let listed = match readers.agents().await {
             Ok(listed) => listed,
             Err(error) => {
                 return tracing::warn!(%error, "the agents whose plans are to be looked at could not be read");

@@ -3,6 +3,7 @@
 use crate::house::{House, agent, at_rest, briefs, create, prompt, status, try_prompt, until};
 use crate::runs::request;
 use holon_domain::agent::AgentStatus;
+use holon_domain::budget::BudgetScope;
 use holon_domain::feed::{EventOrder, EventQuery};
 use holon_domain::message::Priority;
 use holon_engine::{Error, Host};
@@ -160,4 +161,20 @@ async fn a_removal_passes_the_mark_of_an_agent_that_was_put_aside() {
         shown.agent.status == AgentStatus::Asleep
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_budget_may_name_an_agent_whose_record_cannot_be_read() {
+    let house = House::new();
+    let host = two_at_rest(&house).await;
+    house.damage("UPDATE agents SET record = 'x' || record WHERE agent_id = 'bad'");
+    for (name, is_known) in [("bad", true), ("nobody", false)] {
+        for scope in [
+            BudgetScope::Agent(agent(name)),
+            BudgetScope::Tree(agent(name)),
+        ] {
+            let found = host.control().is_known(&scope).await;
+            assert_eq!(found, Ok(is_known), "{scope:?}");
+        }
+    }
 }

@@ -1,10 +1,12 @@
 //! Steps of the wall clock under a running host and between two hosts: no pause becomes longer, and no burst follows.
 
-use crate::house::{House, briefs, create, prompt, until, until_event};
-use holon_domain::limits::{DUE_PER_SECOND, UNPACED_TURNS};
+use crate::house::{House, agent, briefs, create, prompt, try_prompt, until, until_event};
+use holon_domain::limits::{OVERDUE_AT_ONCE, UNPACED_TURNS};
+use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::summary::AgentSummary;
-use holon_engine::Host;
+use holon_engine::ports::Clock;
+use holon_engine::{Error, Host};
 use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
 
@@ -122,10 +124,10 @@ async fn after_a_restart_with_a_clock_set_back_a_rest_takes_at_most_its_length_o
 }
 
 #[tokio::test]
-async fn no_more_than_a_bounded_number_of_overdue_entries_comes_in_one_second() {
+async fn overdue_entries_come_in_a_burst_and_then_spread_over_time() {
     let house = House::new();
     let host = house.with_main().await;
-    let agents = DUE_PER_SECOND + 20;
+    let agents = OVERDUE_AT_ONCE + 20;
     for number in 0..agents {
         let name = format!("agent-{number}");
         create(&host, &name).await;
@@ -133,14 +135,44 @@ async fn no_more_than_a_bounded_number_of_overdue_entries_comes_in_one_second() 
     }
     house.clock.step(YEAR);
     house.clock.advance(60_000);
-    // As many agents as the limit wake; the rest waits until a second has passed.
-    for _ in 0..DUE_PER_SECOND {
+    // As many agents as the burst has room for wake; the others wait for tokens.
+    for _ in 0..OVERDUE_AT_ONCE {
         house.model.next().await.answer(says("awake"));
     }
-    assert!(house.model.is_quiet().await, "the others wait a second");
-    house.clock.slept_towards(1_000).await;
-    house.clock.advance(1_000);
-    for _ in DUE_PER_SECOND..agents {
+    assert!(house.model.is_quiet().await, "the others wait");
+    house.clock.slept_towards(16).await;
+    house.clock.advance(16);
+    for _ in OVERDUE_AT_ONCE..agents {
         house.model.next().await.answer(says("awake"));
     }
+}
+
+#[tokio::test]
+async fn an_agent_that_was_aside_while_the_clock_was_set_back_rests_no_longer_than_it_should() {
+    let house = House::new();
+    let host = house.start().await;
+    for name in ["bad", "good"] {
+        create(&host, name).await;
+        rest(&house, &host, name, 2 * HOUR).await;
+    }
+    let record =
+        |change: &str| format!("UPDATE agents SET record = {change} WHERE agent_id = 'bad'");
+    house.damage(&record("'x' || record"));
+    let met = try_prompt(&host, "bad", "and now?", Priority::Normal).await;
+    assert!(matches!(met, Err(Error::AgentAside { .. })), "{met:?}");
+    house.clock.step(-YEAR);
+    house.clock.advance(60_000);
+    // The host has noticed the step once the other agent is replanned.
+    let ends_by = house.clock.now().plus_millis(2 * HOUR);
+    until(&host, "good", |status| {
+        status.agent.sleeping_until.is_some_and(|at| at <= ends_by)
+    })
+    .await;
+    house.damage(&record("substr(record, 2)"));
+    let started = host.control().start_agent(&agent("bad")).await;
+    started.expect("back");
+    let status = host.reads().status(&agent("bad")).await.expect("a status");
+    let ends_at = status.agent.sleeping_until.expect("it rests");
+    assert!(ends_at <= ends_by, "{ends_at} instead of {ends_by}");
+    house.is_sound("bad").await;
 }

@@ -1,7 +1,7 @@
 //! Children: made by `SpawnAgent`, supervised by their parent's task, ended by themselves, their task or their parent.
 
 use crate::house::{House, agent, at_rest, events, prompt, status, until_event};
-use crate::talk::{calling, current, results};
+use crate::talk::{calling, current, id_in, results};
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -10,7 +10,7 @@ use holon_domain::limits::{LIVE_CHILDREN, SPAWNS_PER_HOUR};
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::Host;
-use holon_testkit::ports::{PendingCall, calls, says};
+use holon_testkit::ports::{PendingCall, calls, says, says_and_calls};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -89,7 +89,10 @@ async fn a_child_works_on_its_task_and_its_report_is_the_result_of_its_parents_t
     let mut asks = Asks::of(&house);
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains("supervision_task_id"), "{told}");
+    assert!(
+        told.contains("works in the background as task task_"),
+        "{told}"
+    );
     asked.answer(says("a child counts them"));
     let asked = asks.child().await;
     assert!(current(&asked.request).contains("count the\nfiles of the project"));
@@ -176,6 +179,8 @@ async fn a_child_whose_turn_fails_ends_its_task_as_failed() {
         report.contains(&format!("Task {} failed", task.id)),
         "{report}"
     );
+    assert!(report.contains("Next step: "), "{report}");
+    assert!(report.contains("test/model"), "{report}");
     let task = house.task_is("main", TaskStatus::Failed).await;
     is_archived(&house, &child_of(&task)).await;
 }
@@ -296,6 +301,65 @@ async fn the_removal_of_an_agent_removes_its_children_ended_or_not() {
 }
 
 #[tokio::test]
+async fn the_removal_of_an_agent_that_is_aside_removes_its_children() {
+    let house = House::new();
+    let (host, mut asks, task) = with_child(&house, "count").await;
+    let _working = asks.child().await;
+    house.damage("UPDATE agents SET record = 'x' || record WHERE agent_id = 'main'");
+    host.control()
+        .remove_agent(&agent("main"))
+        .await
+        .expect("removes");
+    house.is_gone(&child_of(&task)).await;
+    house.is_gone(&agent("main")).await;
+}
+
+#[tokio::test]
+async fn the_removal_of_an_agent_removes_a_child_that_is_aside() {
+    let house = House::new();
+    let (host, mut asks, task) = with_child(&house, "count").await;
+    let _working = asks.child().await;
+    let child = child_of(&task);
+    house.damage(&format!(
+        "UPDATE agents SET record = 'x' || record WHERE agent_id = '{child}'"
+    ));
+    host.control()
+        .remove_agent(&agent("main"))
+        .await
+        .expect("removes");
+    house.is_gone(&child).await;
+    house.is_gone(&agent("main")).await;
+}
+
+#[tokio::test]
+async fn a_child_whose_parent_is_gone_is_removed_at_the_next_start() {
+    let before = House::new();
+    let (host, mut asks, task) = with_child(&before, "count").await;
+    let _working = asks.child().await;
+    let house = before.after_crash();
+    drop(host);
+    let child = child_of(&task);
+    house.damage("DELETE FROM agents WHERE agent_id = 'main'");
+    let _host = house.start().await;
+    house.is_gone(&child).await;
+}
+
+#[tokio::test]
+async fn a_child_whose_row_of_the_tree_is_damaged_is_kept_for_its_parent() {
+    let before = House::new();
+    let (host, mut asks, task) = with_child(&before, "count").await;
+    let _working = asks.child().await;
+    let house = before.after_crash();
+    drop(host);
+    house.damage("UPDATE children SET parent = 'nobody'");
+    let _host = house.start().await;
+    let mut asks = Asks::of(&house);
+    asks.child().await.answer(says("seven"));
+    assert!(current(&asks.parent().await.request).contains("seven"));
+    is_archived(&house, &child_of(&task)).await;
+}
+
+#[tokio::test]
 async fn a_child_goes_on_after_a_crash_and_its_parent_still_gets_the_report() {
     let house = House::new();
     let (_host, mut asks, task) = with_child(&house, "count").await;
@@ -333,7 +397,10 @@ async fn a_tree_has_a_bound_of_live_children_and_an_end_makes_room() {
     asks.parent().await.answer(calls(&[spawn("more")]));
     let asked = asks.parent().await;
     let told = results(&asked.request);
-    assert!(told[0].contains("supervision_task_id"), "{told:?}");
+    assert!(
+        told[0].contains("works in the background as task task_"),
+        "{told:?}"
+    );
     assert_eq!(
         status(&host, "main").await.active_task_count,
         u64::from(LIVE_CHILDREN)
@@ -360,7 +427,7 @@ async fn a_model_that_makes_a_child_in_every_round_meets_the_bound_of_an_hour() 
                 assert_eq!(made, SPAWNS_PER_HOUR);
                 house.clock.advance(3_600_001);
             }
-            Some(last) if last.contains("supervision_task_id") => made += 1,
+            Some(last) if last.contains("works in the background as task") => made += 1,
             Some(_) | None => {}
         }
         if made > SPAWNS_PER_HOUR {
@@ -459,7 +526,7 @@ async fn an_agent_that_makes_itself_by_name_is_refused_and_no_second_one_begins(
 }
 
 #[tokio::test]
-async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_host() {
+async fn a_public_agent_owns_itself_and_begins_a_depth_of_its_own() {
     let house = House::new();
     let named =
         json!({ "preset": "public_named", "agent_id": "helper", "initial_message": "say hello" });
@@ -467,8 +534,11 @@ async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_h
     let mut asks = Asks::of(&house);
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""agent_id":"helper""#), "{told}");
-    assert!(!told.contains("task_handle"), "{told}");
+    assert!(
+        told.starts_with("helper exists and works for itself"),
+        "{told}"
+    );
+    assert!(!told.contains("task"), "{told}");
     asked.answer(calls(&[("SpawnAgent", named)]));
     let asked = asks.parent().await;
     let told = results(&asked.request);
@@ -481,10 +551,18 @@ async fn a_public_agent_owns_itself_and_makes_no_agents_below_the_depth_of_the_h
     let asked = asks.next("helper").await;
     let told = &results(&asked.request)[0];
     assert!(
-        told.contains("limit_reached") && told.contains("depth"),
+        told.contains("works in the background as task task_"),
         "{told}"
     );
     asked.answer(says("hello"));
+    // Only the child below it meets the depth of the host.
+    let asked = asks.child().await;
+    asked.answer(calls(&[spawn("more work")]));
+    let asked = asks.child().await;
+    let told = &results(&asked.request)[0];
+    assert!(told.contains(r#""ok":false"#), "{told}");
+    asked.answer(says("worked"));
+    asks.next("helper").await.answer(says("it has worked"));
     at_rest(&host, "helper").await;
     let helper = house.record(&agent("helper")).await.expect("an agent");
     assert_eq!(helper.identity.lineage_parent_agent_id, Some(agent("main")));
@@ -538,4 +616,90 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
     assert!(told.contains(r#""cleanup_status":"removed""#), "{told}");
     assert!(told.contains(&own.worktree_path), "{told}");
     drop(host);
+}
+
+#[tokio::test]
+async fn a_kept_worktree_is_told_with_its_reasons_and_its_changed_files() {
+    let house = House::new();
+    let enter = ("UseWorkspace", json!({ "path": "/repo" }));
+    let worktree = json!({ "initial_message": "change it", "workspace_mode": "worktree" });
+    let host = calling(&house, &[enter, ("SpawnAgent", worktree)]).await;
+    let mut asks = Asks::of(&house);
+    asks.parent().await.answer(says("it works"));
+    house.workspaces.hold_changes(&["src/lib.rs", "notes.md"]);
+    asks.child().await.answer(says("changed two files"));
+    let asked = asks.parent().await;
+    let [task] = house.tasks("main").await.try_into().expect("one task");
+    let worktree = task.child().expect("a child").worktree.clone();
+    let path = worktree.expect("a worktree").worktree_path;
+    let report = current(&asked.request);
+    assert!(report.contains(&path), "{report}");
+    let child = child_of(&task);
+    while house
+        .record(&child)
+        .await
+        .expect("its row stays")
+        .worktree_end
+        .is_none()
+    {
+        house.clock.advance(1_000);
+    }
+    let id = json!({ "task_id": task.id });
+    asked.answer(calls(&[("TaskStatus", id.clone()), ("TaskOutput", id)]));
+    let asked = asks.parent().await;
+    let told = results(&asked.request);
+    assert_eq!(told.len(), 2);
+    let task = host
+        .reads()
+        .task(&agent("main"), &task.id)
+        .await
+        .expect("a task");
+    let supervision = task.child_supervision.expect("a child");
+    assert_eq!(supervision.changed_files, ["src/lib.rs", "notes.md"]);
+    assert_eq!(supervision.changed_files_total, Some(2));
+    assert_eq!(supervision.kept_reasons, ["tracked files have changes (2)"]);
+    let delegation = task.delegation.expect("a delegation");
+    assert_eq!(
+        delegation.result_summary.as_deref(),
+        Some("changed two files")
+    );
+    for told in &told {
+        assert!(told.contains("src/lib.rs"), "{told}");
+        assert!(told.contains("tracked files have changes (2)"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn a_delegation_names_the_work_item_of_the_child_while_it_works_and_after_its_end() {
+    let house = House::new();
+    let (host, mut asks, task) = with_child(&house, "mend the build").await;
+    let item_of = |host: &Host| {
+        let (reads, id) = (host.reads(), task.id.clone());
+        async move {
+            let shown = reads.task(&agent("main"), &id).await.expect("a task");
+            let delegation = shown.delegation.expect("a delegation");
+            let supervision = shown.child_supervision.expect("a child");
+            assert_eq!(
+                delegation.child_work_item_id,
+                supervision.child_work_item_id
+            );
+            delegation.child_work_item_id
+        }
+    };
+    let new = ("CreateWorkItem", json!({ "objective": "mend the build" }));
+    asks.child().await.answer(calls(&[new]));
+    let asked = asks.child().await;
+    assert_eq!(item_of(&host).await, None, "it has picked none");
+    let id = id_in(&results(&asked.request)[0], "work_");
+    let item = || json!({ "work_item_id": id });
+    asked.answer(calls(&[("PickWorkItem", item())]));
+    let asked = asks.child().await;
+    let named = item_of(&host).await.expect("an item");
+    assert_eq!(named.as_str(), id);
+    let done = [("CompleteWorkItem", item())];
+    asked.answer(says_and_calls("It builds again.", &done));
+    asks.child().await.answer(says("done"));
+    let parent = asks.parent().await;
+    assert_eq!(item_of(&host).await, Some(named));
+    parent.answer(says("good"));
 }

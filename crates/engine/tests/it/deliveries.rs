@@ -1,6 +1,6 @@
 //! Deliveries to operators through a running host: in the commit of the brief, repeated after a restart, with backoff.
 
-use crate::house::{House, agent, briefs, prompt, status};
+use crate::house::{House, agent, briefs, commits, create, prompt, status};
 use crate::work::make_and_pick;
 use holon_domain::Timestamp;
 use holon_domain::delivery::{DeliveryTarget, SubmitResult, TargetAuth, TargetKind};
@@ -168,16 +168,78 @@ async fn a_removed_target_gives_its_deliveries_up_and_the_outcome_of_the_turn_st
     assert!(house.outbound.secrets().is_empty());
     let record = house.record(&agent("main")).await.expect("an agent");
     let lane = &record.outbox.lanes[0];
-    assert_eq!(
-        (lane.given_up, lane.pending()),
-        (1, 0),
-        "in the same commit"
-    );
+    assert_eq!((lane.given_up, lane.pending()), (1, 0), "before the answer");
     let error = lane.last_error.clone().unwrap_or_default();
     assert_eq!(error, "the target phone was removed");
     assert_eq!(house.outbound.count(), 1);
     let told = briefs(&host, "main", 1).await;
     assert_eq!(told[0].text, "done");
+}
+
+#[tokio::test]
+async fn nothing_goes_to_a_removed_target_before_its_deliveries_have_ended() {
+    let house = House::new();
+    let host = with_waiting_delivery(&house, "done").await;
+    let held = house.outbound.hold_forgetting();
+    let control = host.control();
+    let removal = tokio::spawn(async move { control.remove_delivery_target("phone").await });
+    // The target is gone, and what waits for it was not given up yet.
+    held.wait().await;
+    let pending = || async {
+        let record = house.record(&agent("main")).await.expect("an agent");
+        record.outbox.lanes[0].pending()
+    };
+    assert_eq!(pending().await, 1);
+    house.clock.advance(limits::DELIVERY_PAUSE_MS * 2);
+    while pending().await > 0 {}
+    assert_eq!(
+        house.outbound.count(),
+        1,
+        "only the attempt before the removal"
+    );
+    held.wait().await;
+    let removed = removal.await.expect("goes on").expect("is removed");
+    assert_eq!(removed, Some(1));
+}
+
+#[tokio::test]
+async fn a_target_of_many_agents_is_retried_and_removed_in_several_commits() {
+    const AGENTS: usize = 40;
+    let house = House::new();
+    let host = with_target(&house, true).await;
+    house
+        .outbound
+        .script(std::iter::repeat_n(retry(), 2 * AGENTS));
+    let names: Vec<String> = (0..AGENTS).map(|n| format!("a{n}")).collect();
+    for name in &names {
+        create(&host, name).await;
+        prompt(&host, name, "do it").await;
+        house.model.next().await.answer(says("done"));
+        briefs(&host, name, 1).await;
+    }
+    house.outbound.attempts(AGENTS).await;
+    for name in &names {
+        house.has_no_effects(name).await;
+    }
+    let before = commits(&host, "main").await;
+    let retried = host.control().retry_delivery_target("phone").await;
+    assert_eq!(retried.expect("is retried"), Some(AGENTS as u64));
+    house.outbound.attempts(2 * AGENTS).await;
+    for name in &names {
+        house.has_no_effects(name).await;
+    }
+    let after = commits(&host, "main").await;
+    assert!(
+        after - before > 3,
+        "{before} and {after}: no commit decides for all"
+    );
+    let removed = host.control().remove_delivery_target("phone").await;
+    assert_eq!(removed.expect("is removed"), Some(AGENTS as u64));
+    for name in &names {
+        let record = house.record(&agent(name)).await.expect("an agent");
+        let lane = &record.outbox.lanes[0];
+        assert_eq!((lane.given_up, lane.pending()), (1, 0), "{name}");
+    }
 }
 
 #[tokio::test]

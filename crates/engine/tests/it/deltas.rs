@@ -83,7 +83,7 @@ async fn a_delta_names_agent_turn_round_and_effect_and_where_its_text_stands() {
         ],
     )
     .await;
-    let mut deltas = host.reads().deltas();
+    let mut deltas = host.reads().deltas(&agent("main"));
     prompt(&host, "main", "hello").await;
     briefs(&host, "main", 1).await;
     let seen = taken(&mut deltas);
@@ -117,7 +117,7 @@ async fn a_second_attempt_at_a_round_has_another_effect_and_begins_anew() {
         ],
     )
     .await;
-    let mut deltas = host.reads().deltas();
+    let mut deltas = host.reads().deltas(&agent("main"));
     prompt(&host, "main", "hello").await;
     until_event(&host, "main", "provider_retry_scheduled").await;
     house.clock.advance(SUSPENSION_PAUSE_MAX_MS);
@@ -134,12 +134,24 @@ async fn a_second_attempt_at_a_round_has_another_effect_and_begins_anew() {
 }
 
 #[tokio::test]
+async fn a_reader_gets_the_deltas_of_its_own_agent_only() {
+    let house = House::new();
+    let host = host_of(&house, [attempt(&["Hello."], says("Hello."))]).await;
+    let mut own = host.reads().deltas(&agent("main"));
+    let mut other = host.reads().deltas(&agent("other"));
+    prompt(&host, "main", "hello").await;
+    briefs(&host, "main", 1).await;
+    assert_eq!(taken(&mut own).len(), 1);
+    assert_eq!(other.try_recv().unwrap_err(), TryRecvError::Empty);
+}
+
+#[tokio::test]
 async fn what_was_said_before_a_reader_came_is_not_kept() {
     let house = House::new();
     let host = host_of(&house, [attempt(&["Hello."], says("Hello."))]).await;
     prompt(&host, "main", "hello").await;
     briefs(&host, "main", 1).await;
-    let mut deltas = host.reads().deltas();
+    let mut deltas = host.reads().deltas(&agent("main"));
     assert_eq!(deltas.try_recv().unwrap_err(), TryRecvError::Empty);
 }
 
@@ -148,7 +160,7 @@ async fn a_reader_that_never_reads_slows_no_turn_and_misses_the_oldest_pieces() 
     let house = House::new();
     let pieces = vec!["x".to_owned(); 3 * DELTAS_KEPT];
     let host = host_of(&house, [(pieces, says("done"))]).await;
-    let mut deltas = host.reads().deltas();
+    let mut deltas = host.reads().deltas(&agent("main"));
     prompt(&host, "main", "hello").await;
     assert_eq!(briefs(&host, "main", 1).await[0].text, "done");
     let missed = deltas.try_recv().unwrap_err();

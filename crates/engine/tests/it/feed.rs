@@ -76,6 +76,35 @@ async fn reading_changes_nothing_and_wakes_nobody() {
 }
 
 #[tokio::test]
+async fn the_events_of_an_agent_that_counts_above_forgotten_names_are_read_from_the_beginning() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.damage("INSERT INTO meta (key, value) VALUES ('event_floor', '1000')");
+    crate::house::create(&host, "new").await;
+    for order in [EventOrder::Ascending, EventOrder::Descending] {
+        let all = EventQuery {
+            before_seq: None,
+            after_seq: Some(0),
+            limit: 1,
+            order,
+        };
+        let page = host.reads().events(&agent("new"), all).await;
+        let page = page.expect("nothing was removed");
+        assert_eq!(page.oldest_seq, Some(1_001));
+    }
+    let old = EventQuery {
+        after_seq: Some(7),
+        limit: 1,
+        ..EventQuery::default()
+    };
+    let refused = host.reads().events(&agent("new"), old).await;
+    assert!(
+        matches!(refused, Err(Error::CursorTooOld { .. })),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_cursor_older_than_what_is_kept_is_refused_with_where_to_go_on() {
     let house = House::new();
     let host = house.start_with(0).await;
@@ -114,4 +143,51 @@ async fn a_cursor_older_than_what_is_kept_is_refused_with_where_to_go_on() {
     };
     let page = host.reads().events(&agent("main"), after).await;
     assert_eq!(page.expect("a page").events[0].event_seq, oldest_seq);
+}
+
+#[tokio::test]
+async fn a_page_of_events_has_a_bounded_part_of_the_texts_of_briefs() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let most = limits::EVENT_PAGE_BRIEF_BYTES / limits::EVENT_BRIEF_BYTES;
+    let long = "x".repeat(limits::EVENT_BRIEF_BYTES + 1);
+    for count in 1..=most + 3 {
+        prompt(&host, "main", "tell").await;
+        house.model.next().await.answer(says(&long));
+        briefs(&host, "main", count).await;
+    }
+    let query = EventQuery {
+        limit: 512,
+        ..EventQuery::default()
+    };
+    let page = host.reads().events(&agent("main"), query).await;
+    let told = page.expect("events").events.into_iter();
+    let told: Vec<_> = told
+        .filter_map(|record| match record.event {
+            holon_domain::event::Event::BriefCreated(brief) => Some(brief),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told.len(), most + 3);
+    let bytes = told.iter().filter_map(|brief| brief.text.as_ref());
+    let bytes: usize = bytes.map(String::len).sum();
+    assert!(bytes <= limits::EVENT_PAGE_BRIEF_BYTES, "{bytes}");
+    assert!(told[0].text.is_some() && told[most + 2].text.is_none());
+    assert!(told.iter().all(|brief| !brief.text_preview.is_empty()));
+}
+
+#[tokio::test]
+async fn a_row_that_only_a_reader_needs_does_not_make_its_agent_one_that_was_put_aside() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "tell").await;
+    house.model.next().await.answer(says("hi"));
+    briefs(&host, "main", 1).await;
+    house.damage("UPDATE log SET entry = 'x' WHERE seq = 1");
+    let read = host.reads().transcript(&agent("main"), 10).await;
+    assert!(
+        matches!(read, Err(Error::AgentUnreadable { .. })),
+        "{read:?}"
+    );
+    at_rest(&host, "main").await;
 }

@@ -1,6 +1,6 @@
 //! Guidance is read for the first request of each turn from roots that do not move, and the status names its sources.
 
-use crate::house::{House, briefs, events, prompt, status};
+use crate::house::{House, at_rest, briefs, events, prompt, status};
 use holon_domain::agent::AgentKind;
 use holon_domain::event::Event;
 use holon_domain::guidance::{
@@ -152,6 +152,42 @@ async fn a_skill_is_active_once_a_successful_command_referred_to_it() {
     );
     asked.answer(says("done"));
     briefs(&host, "main", 4).await;
+}
+
+#[tokio::test]
+async fn a_command_that_became_a_task_makes_its_skill_active_at_its_end_also_after_a_crash() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.guidance.set(Guidance {
+        skills: SkillCatalog {
+            discoverable_skills: vec![SkillEntry::new(
+                SkillScope::User,
+                "pdf",
+                "Fills forms.".to_owned(),
+                "/users/u/.agents/skills/pdf/SKILL.md".to_owned(),
+            )],
+            ..SkillCatalog::default()
+        },
+        ..Guidance::default()
+    });
+    prompt(&host, "main", "go").await;
+    let cmd = "cd ~/.agents/skills/pdf && python scripts/fill.py";
+    let round = calls(&[("ExecCommand", json!({ "cmd": cmd, "yield_time_ms": 0 }))]);
+    house.model.next().await.answer(round);
+    let task = house.commands.next().await;
+    house.model.next().await.answer(says("it runs"));
+    briefs(&host, "main", 1).await;
+    task.watched().await;
+    assert!(status(&host, "main").await.agent.active_skills.is_empty());
+
+    let house = house.after_crash();
+    let host = house.start().await;
+    task.ends("filled");
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+    let active = status(&host, "main").await.agent.active_skills;
+    assert_eq!(active.len(), 1, "{active:?}");
+    assert_eq!(active[0].skill.skill_id, "user:pdf");
 }
 
 #[tokio::test]

@@ -119,6 +119,16 @@ impl House {
         assert!(changed > 0, "{sql}");
     }
 
+    /// Executes SQL on the database beside the host, which may change nothing. Returns the number of changed rows.
+    pub(crate) fn try_damage(&self, sql: &str) -> usize {
+        holon_testkit::damage::sql(&self.db_path(), sql)
+    }
+
+    /// Reads the first column of what a query finds.
+    pub(crate) fn query(&self, sql: &str) -> Vec<String> {
+        holon_testkit::damage::rows(&self.db_path(), sql)
+    }
+
     /// Changes the schema of the database beside the host.
     pub(crate) fn alter(&self, sql: &str) {
         holon_testkit::damage::sql(&self.db_path(), sql);
@@ -196,7 +206,7 @@ impl House {
         let read = self
             .readers()
             .read(|reader| reader.agents_to_recover(None, 100));
-        read.await.expect("agents")
+        read.await.expect("agents").agents
     }
 
     /// Waits until no row of an agent is left, readable or not.
@@ -253,7 +263,7 @@ impl House {
             let read = self
                 .readers()
                 .read(|reader| reader.agents_to_recover(None, 100));
-            if let [id] = read.await.expect("agents").as_slice()
+            if let [id] = read.await.expect("agents").agents.as_slice()
                 && self.open_effects_of(id.clone()).await == [effect]
             {
                 return;
@@ -277,6 +287,7 @@ impl House {
         let (agent, queue, outstanding) = read.await.expect("an agent");
         let work = StoredWork {
             items: outstanding.items,
+            summaries: outstanding.summaries,
             waits: outstanding.waits,
             timers: outstanding.timers,
             hints: outstanding.hints.len(),

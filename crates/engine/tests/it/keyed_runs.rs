@@ -1,10 +1,11 @@
 //! Runs with a temporary agent whose request has a key: whatever becomes of the caller or the host, they run once.
 
-use crate::house::House;
+use crate::house::{House, agent, at_rest, prompt};
 use crate::keys::key;
 use crate::runs::request;
 use holon_domain::limits::{KEPT_RESPONSE_BYTES, KEPT_RUN_BYTES, RUN_REJOIN_MS};
 use holon_domain::run::{RunOnceResponse, RunStatus};
+use holon_engine::request::RunRequest;
 use holon_engine::{Error, Host, RunNews};
 use holon_testkit::ports::{FakeCommand, calls, says};
 use serde_json::json;
@@ -184,4 +185,30 @@ async fn a_host_that_goes_down_does_not_wait_for_callers_to_come_back() {
     let (down, ()) = tokio::join!(host.shut_down(), command.let_go());
     down.expect("goes down");
     assert_eq!(house.homes.removed.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_repeated_run_of_a_named_agent_reads_no_turn_after_its_own() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let run = || async {
+        let control = host.control().for_request(key("k", "a"));
+        let asked = RunRequest {
+            agent_id: Some(agent("main")),
+            ..request("build it")
+        };
+        control.run_once(asked).await
+    };
+    let (first, ()) = tokio::join!(run(), async {
+        house.model.next().await.answer(says("It is built."));
+    });
+    let first = first.expect("an outcome");
+    prompt(&host, "main", "and test it").await;
+    house.model.next().await.answer(says("It is tested."));
+    at_rest(&host, "main").await;
+    // A read of the later turn would meet its first entry.
+    house.damage(
+        "UPDATE log SET entry = 'x' WHERE seq = (SELECT min(seq) FROM log WHERE turn_index = 2)",
+    );
+    assert_eq!(run().await, Ok(first));
 }

@@ -166,3 +166,42 @@ async fn an_agent_that_takes_the_name_of_another_does_not_get_its_replies() {
     house.model.next().await.answer(says("hi again"));
     briefs(&host, "main", 1).await;
 }
+
+#[tokio::test]
+async fn a_repeated_request_whose_reply_was_emptied_or_damaged_is_told_so_and_not_decided_again() {
+    for damage in ["reply = ''", "reply = 'x'", "birth = -1", "birth = 99"] {
+        let house = House::new();
+        let host = house.with_main().await;
+        send(&host, key("k", "a"), "hello").await.unwrap();
+        house.damage(&format!("UPDATE kept_replies SET {damage}"));
+        let removed = Error::OutcomeRemoved {
+            agent_id: Some(agent("main")),
+        };
+        assert_eq!(send(&host, key("k", "a"), "hello").await, Err(removed));
+        assert_eq!(
+            send(&host, key("k", "b"), "other").await,
+            Err(Error::KeyReused)
+        );
+        house.model.next().await.answer(says("hi"));
+        at_rest(&host, "main").await;
+        assert!(house.model.is_quiet().await, "nothing was queued again");
+    }
+}
+
+#[tokio::test]
+async fn a_kept_response_that_cannot_be_read_is_no_answer() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let (control, response) = (host.control(), key("r", "a"));
+    let text = "{\"ok\":true}".to_owned();
+    let kept = control.keep_response(response.clone(), None, text.clone());
+    kept.await.expect("keeps");
+    let read = control.kept_response(&response, None).await;
+    assert_eq!(read, Ok(Some(text)));
+    house.damage("UPDATE kept_replies SET reply = 'x{'");
+    let read = control.kept_response(&response, None).await;
+    assert!(
+        matches!(read, Err(Error::OutcomeRemoved { .. })),
+        "{read:?}"
+    );
+}

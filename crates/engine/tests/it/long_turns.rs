@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 const ASKED: &str = "Migrate every module, one after the other.";
 /// Tokens that the provider of these tests accepts, less than its model is assumed to have.
-const WINDOW: u64 = 15_000;
+const WINDOW: u64 = 18_000;
 
 /// Returns true if the words stand in a message to the model: in the frame, or in the conversation as the runtime's or
 /// the operator's.
@@ -36,9 +36,7 @@ fn is_known(request: &ModelRequest, words: &str) -> bool {
 /// Returns the id of the item that the last result names.
 fn made_item(request: &ModelRequest) -> String {
     let results = crate::talk::results(request);
-    let result: Value = serde_json::from_str(results.last().expect("a result")).expect("JSON");
-    let id = result["result"]["work_item"]["id"].as_str();
-    id.expect("an id").to_owned()
+    crate::talk::id_in(results.last().expect("a result"), "work_")
 }
 
 async fn last_end(house: &House) -> TerminalReason {

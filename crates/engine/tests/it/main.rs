@@ -9,6 +9,8 @@
 mod aborts;
 mod aside;
 mod aside_acts;
+mod aside_children;
+mod bad_columns;
 mod bindings;
 mod clock;
 mod commands;

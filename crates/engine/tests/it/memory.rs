@@ -2,6 +2,8 @@
 //! exported.
 
 use crate::house::{House, agent, at_rest, create, prompt};
+use holon_domain::BriefId;
+use holon_domain::memory::SourceRef;
 use holon_domain::model::{ConversationItem, ModelRequest};
 use holon_engine::Host;
 use holon_testkit::ports::{EpisodeShelf, calls, says};
@@ -48,10 +50,17 @@ async fn a_model_finds_a_brief_of_an_earlier_turn_and_reads_it_exactly() {
         read.contains("The leak was in ImagePool::release.\n\n数据库没有问题。"),
         "{read}"
     );
-    asked.answer(calls(&[(
-        "MemoryGet",
-        json!({"source_ref": "brief:brief_none"}),
-    )]));
+    // A reference that the agent made up is no reference, also if its record exists.
+    let (made_up, _) = source_ref.split_once('~').expect("a check");
+    asked.answer(calls(&[("MemoryGet", json!({"source_ref": made_up}))]));
+    let asked = house.model.next().await;
+    let refused = last_result(&asked.request);
+    assert!(
+        refused.contains("no search returned this source_ref"),
+        "{refused}"
+    );
+    let gone = SourceRef::brief(&BriefId::from_stored("brief_none"));
+    asked.answer(calls(&[("MemoryGet", json!({"source_ref": gone}))]));
     let asked = house.model.next().await;
     let missing = last_result(&asked.request);
     assert!(missing.contains("memory_source_not_found"), "{missing}");
@@ -67,8 +76,7 @@ async fn work(house: &House, host: &Host, objective: &str) {
     let asked = house.model.next().await;
     asked.answer(calls(&[("CreateWorkItem", new)]));
     let asked = house.model.next().await;
-    let made: serde_json::Value = serde_json::from_str(&last_result(&asked.request)).expect("JSON");
-    let id = &made["result"]["work_item"]["id"];
+    let id = crate::talk::id_in(&last_result(&asked.request), "work_");
     asked.answer(calls(&[("CompleteWorkItem", json!({"work_item_id": id}))]));
     house.model.next().await.answer(says("done"));
     at_rest(host, "main").await;

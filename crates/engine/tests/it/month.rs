@@ -144,9 +144,8 @@ impl Month {
     /// Creates the items, one in each round of the first turn.
     fn create(&mut self, said: &[String]) -> Result<ModelReply, ModelFailure> {
         if let Some(result) = said.last() {
-            let result: Value = serde_json::from_str(result).expect("JSON");
-            let id = result["result"]["work_item"]["id"].as_str().expect("an id");
-            self.items.push(WorkItemId::from_stored(id.to_owned()));
+            let id = crate::talk::id_in(result, "work_");
+            self.items.push(WorkItemId::from_stored(id));
         }
         let number = self.items.len();
         match OBJECTIVES.get(number) {

@@ -1,7 +1,7 @@
 //! Suspended turns over the shell: the events that end a suspension, its state after a restart, and the response to a
 //! run behind one.
 
-use crate::house::{House, agent, briefs, interject, prompt, status, until, until_event};
+use crate::house::{House, agent, briefs, create, interject, prompt, status, until, until_event};
 use crate::runs::{request, run};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
@@ -116,6 +116,60 @@ async fn a_run_behind_a_suspended_turn_is_told_that_it_waits_and_is_answered_lat
     until(&host, "main", |status| status.agent.turn_index == 2).await;
     let told = briefs(&host, "main", 2).await;
     assert!(told.iter().any(|brief| brief.text == "four"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_budget_that_cannot_be_read_holds_its_agent_at_boot_and_while_the_host_runs_until_it_is_set()
+ {
+    let budget = |tokens| Budget {
+        key: BudgetKey {
+            scope: BudgetScope::Agent(agent("main")),
+            period: BudgetPeriod::Total,
+        },
+        limit_tokens: Some(tokens),
+        limit_micro_usd: None,
+        set_at: holon_domain::Timestamp::from_millis(0),
+    };
+    for at_boot in [true, false] {
+        let before = House::new();
+        let host = before.with_main().await;
+        host.control()
+            .set_budget(budget(1 << 40))
+            .await
+            .expect("is set");
+        let (house, host) = if at_boot {
+            let house = before.after_crash();
+            drop(host);
+            house.damage("UPDATE budgets SET record = 'x'");
+            let host = house.start().await;
+            (house, host)
+        } else {
+            before.damage("UPDATE budgets SET spent_tokens = -1");
+            (before, host)
+        };
+        create(&host, "free").await;
+        prompt(&host, "main", "hello").await;
+        until_event(&host, "main", "turn_suspended").await;
+        let told = briefs(&host, "main", 1).await;
+        assert!(
+            told[0].text.contains("budgets agent main total"),
+            "{}",
+            told[0].text
+        );
+        let listed = host.reads().budgets().await.expect("a list");
+        assert_eq!((listed.standings.len(), listed.unreadable.len()), (0, 1));
+        prompt(&host, "free", "hello").await;
+        house.model.next().await.answer(says("hi"));
+        assert_eq!(briefs(&host, "free", 1).await[0].text, "hi");
+        host.control()
+            .set_budget(budget(1 << 41))
+            .await
+            .expect("is set");
+        // The request is measured first, because no answer tells yet how long one may be.
+        house.model.next().await.answer(says("there"));
+        let told = briefs(&host, "main", 2).await;
+        assert_eq!(told[1].text, "there");
+    }
 }
 
 #[tokio::test]

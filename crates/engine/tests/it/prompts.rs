@@ -184,10 +184,7 @@ async fn take_up_item(house: &House) -> String {
 /// Finds the id of the new item in the last tool result.
 fn context_id(request: &ModelRequest) -> String {
     let results = crate::talk::results(request);
-    let last = results.last().expect("a result");
-    let result: serde_json::Value = serde_json::from_str(last).expect("JSON");
-    let id = result["result"]["work_item"]["id"].as_str();
-    id.expect("an id").to_owned()
+    crate::talk::id_in(results.last().expect("a result"), "work_")
 }
 
 #[tokio::test]

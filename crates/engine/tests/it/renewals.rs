@@ -1,6 +1,6 @@
 //! Refused credentials over the shell: a suspended turn goes on by itself once its provider has another one.
 
-use crate::house::{House, agent, briefs, create, events, prompt, status};
+use crate::house::{House, agent, briefs, commits, create, events, prompt, status};
 use async_trait::async_trait;
 use holon_domain::attempt::TransportDiagnostics;
 use holon_domain::brief::{ActionCode, BriefKind, BriefRecord};
@@ -141,6 +141,27 @@ async fn a_turn_goes_on_by_itself_once_the_refused_credential_is_renewed() {
         })
         .collect();
     assert_eq!(ends, [SuspensionEnd::CredentialRenewed]);
+}
+
+#[tokio::test]
+async fn suspended_turns_of_many_agents_go_on_in_shared_commits() {
+    let house = House::new();
+    let (host, mut credentials) = start(&house).await;
+    let agents = 40;
+    for number in 0..agents {
+        let name = format!("agent-{number}");
+        create(&host, &name).await;
+        prompt(&host, &name, "hello").await;
+        refuse(&house, &mut credentials).await;
+    }
+    let before = commits(&host, "agent-0").await;
+    credentials.renew("test");
+    let mut asked = Vec::new();
+    for _ in 0..agents {
+        asked.push(house.model.next().await);
+    }
+    let needed = host.commits() - before;
+    assert!(needed < agents / 2, "{needed} commits");
 }
 
 #[tokio::test]

@@ -1,13 +1,14 @@
 //! Stopping an agent during a round, a call or a pause.
 
-use crate::house::{House, agent, at_rest, briefs, prompt, try_prompt, until};
+use crate::house::{House, agent, at_rest, briefs, events, prompt, try_prompt, until, until_event};
 use crate::talk::{current, interjected, with_task};
 use holon_domain::agent::Lifecycle;
 use holon_domain::brief::BriefKind;
+use holon_domain::event::{BatchItemEnd, Event};
 use holon_domain::limits::TASK_STOP_GRACE_MS;
 use holon_domain::message::Priority;
 use holon_domain::task::TaskStatus;
-use holon_engine::{Error, Rejection};
+use holon_engine::{AfterAbort, Error, Host, Rejection};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
 
@@ -113,22 +114,53 @@ async fn stopping_in_the_middle_of_a_batch_ends_what_runs_and_bars_what_has_not_
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
-    let row = house.task_is("main", TaskStatus::Cancelled).await;
-    let end = row.end.expect("an end");
-    assert_eq!(
-        (end.signal, end.output_summary.as_str()),
-        (Some(15), "half"),
-        "the last that had begun"
-    );
     let stops = house.commands.stops(3).await;
-    let names: Vec<String> = (1..=3).map(|n| format!("{}-{n}", row.id)).collect();
-    assert_eq!(
-        stops.into_iter().map(|(name, _)| name).collect::<Vec<_>>(),
-        names
-    );
+    for ((name, _), number) in stops.iter().zip(1..) {
+        assert!(name.ends_with(&format!("-{number}")), "{stops:?}");
+    }
     house.commands.forgets(3).await;
     assert!(house.commands.is_quiet(), "the third is never begun");
-    house.is_sound("main").await;
+    use BatchItemEnd::{NotBegun, Ran, Stopped};
+    assert_eq!(batch_ends(&host).await, [Ran, Stopped, NotBegun]);
+    assert_eq!(house.tasks("main").await, [], "a batch is no task");
+    house.has_no_effects("main").await;
+}
+
+/// Waits until the commands of a cancelled batch have ended. Returns how each did.
+async fn batch_ends(host: &Host) -> Vec<BatchItemEnd> {
+    until_event(host, "main", "command_batch_stopped").await;
+    let stopped = events(host, "main").await.into_iter();
+    let mut ends = stopped.filter_map(|event| match event {
+        Event::CommandBatchStopped(stopped) => Some(stopped.items),
+        _ => None,
+    });
+    ends.next().expect("a batch")
+}
+
+#[tokio::test]
+async fn aborting_a_run_ends_its_batch_without_a_task_also_over_a_restart() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "look").await;
+    let items = json!([{ "cmd": "one" }, { "cmd": "two" }]);
+    let round = calls(&[("ExecCommandBatch", json!({ "items": items }))]);
+    house.model.next().await.answer(round);
+    let one = house.commands.next().await;
+    one.clings();
+    let (control, main) = (host.control(), agent("main"));
+    let aborted = control.abort_run(&main, None, AfterAbort::GoOn);
+    aborted.await.expect("aborted");
+    house.commands.stops(1).await;
+    assert_eq!(house.open_effects("main").await, ["stop_batch"]);
+    assert_eq!(house.tasks("main").await, []);
+    host.shut_down().await.expect("down");
+    let host = house.start().await;
+    one.exits(1);
+    let ends = batch_ends(&host).await;
+    assert_eq!(ends.len(), 2, "{ends:?}");
+    assert_eq!(ends[1], BatchItemEnd::NotBegun);
+    assert_eq!(house.tasks("main").await, []);
+    house.has_no_effects("main").await;
 }
 
 #[tokio::test]
@@ -190,7 +222,7 @@ async fn a_task_that_was_done_before_the_stop_reached_it_is_on_record_as_done() 
 }
 
 #[tokio::test]
-async fn a_batch_that_was_stopped_between_two_commands_is_cancelled() {
+async fn a_batch_that_was_stopped_between_two_commands_says_that_the_second_never_began() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "look").await;
@@ -206,7 +238,8 @@ async fn a_batch_that_was_stopped_between_two_commands_is_cancelled() {
         .stop_agent(&agent("main"))
         .await
         .expect("stopped");
-    house.task_is("main", TaskStatus::Cancelled).await;
+    let (ran, not_begun) = (BatchItemEnd::Ran, BatchItemEnd::NotBegun);
+    assert_eq!(batch_ends(&host).await, [ran, not_begun]);
     assert!(house.commands.is_quiet(), "the second is never begun");
     house.is_sound("main").await;
 }

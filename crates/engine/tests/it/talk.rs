@@ -39,6 +39,14 @@ pub(crate) fn results(request: &ModelRequest) -> Vec<String> {
     request.conversation.iter().filter_map(result).collect()
 }
 
+/// The id with this prefix that a text names first.
+pub(crate) fn id_in(text: &str, prefix: &str) -> String {
+    let (_, rest) = text.split_once(prefix).expect("an id");
+    let is_id = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+    let id: String = rest.chars().take_while(is_id).collect();
+    format!("{prefix}{id}")
+}
+
 /// The interjections in a request.
 pub(crate) fn interjected(request: &ModelRequest) -> Vec<String> {
     let words = |item: &ConversationItem| match item {

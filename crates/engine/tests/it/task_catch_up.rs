@@ -4,7 +4,6 @@ use crate::house::{House, agent, prompt};
 use crate::runs::request;
 use crate::talk::{current, with_task};
 use crate::task_runs::words;
-use holon_domain::task::TaskStatus;
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Host, Scope};
 use holon_testkit::ports::{calls, says};
@@ -116,7 +115,7 @@ async fn a_named_agents_run_does_not_wait_for_a_batch_of_which_a_command_runs() 
     two.clings();
     let control = host.control();
     control.stop_agent(&agent("main")).await.expect("stopped");
-    house.task_is("main", TaskStatus::Cancelling).await;
+    house.is_left_with("stop_batch").await;
     control.start_agent(&agent("main")).await.expect("started");
     host.shut_down().await.expect("goes down");
     let host = start_for_main(&house).await;

@@ -208,7 +208,7 @@ async fn a_command_that_was_lost_with_its_host_is_told_as_unknown_and_not_run_ag
 }
 
 #[tokio::test]
-async fn a_drain_lets_go_of_commands_and_tasks_and_puts_nothing_on_record() {
+async fn a_drain_lets_go_of_commands_and_tasks_and_puts_only_the_posture_on_record() {
     let house = House::new();
     let (host, task) = with_task(&house, "npm start").await;
     prompt(&host, "main", "build").await;
@@ -217,14 +217,22 @@ async fn a_drain_lets_go_of_commands_and_tasks_and_puts_nothing_on_record() {
     let command = house.commands.next().await;
     command.waited_for().await;
     let before = (host.commits(), events(&host, "main").await.len());
-    let standing = status(&host, "main").await;
+    let mut standing = status(&host, "main").await;
     host.shut_down().await.expect("down");
     // A drain that waited for them in vain would leave them watched.
     assert_eq!((command.followers(), task.followers()), ((0, 0), (0, 0)));
     assert!(!command.is_over() && !task.is_over());
     assert!(house.commands.log().stops.is_empty());
     let after = (host.commits(), events(&host, "main").await.len());
-    assert_eq!(after, before);
+    assert_eq!(after, (before.0 + 1, before.1 + 1));
+    let last = events(&host, "main").await.pop();
+    assert!(
+        matches!(&last, Some(Event::SchedulerPostureDecision(e)) if e.boundary == "shutdown"),
+        "{last:?}"
+    );
+    // Only the event of the posture is new.
+    standing.recent_event_count += 1;
+    standing.newest_seq += 1;
     assert_eq!(status(&host, "main").await, standing);
     let host = house.start().await;
     command.waited_for().await;

@@ -4,7 +4,7 @@ use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use crate::runs::{request, run};
 use crate::talk::results;
 use holon_domain::intent::TaskOutput;
-use holon_domain::limits::{HINT_TICK_PAUSE_MS, KEPT_REPLY_MS};
+use holon_domain::limits::KEPT_REPLY_MS;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -149,7 +149,6 @@ async fn a_token_works_across_restarts_until_it_is_rotated_or_revoked() {
     host.shut_down().await.unwrap();
     let host = house.start_as(conduct()).await;
     assert_eq!(token(&host, DeliveryMode::WakeHint).await, old);
-    house.clock.advance(HINT_TICK_PAUSE_MS);
     deliver(&host, &old, None, "two").await.unwrap();
     house.model.next().await.answer(says("seen"));
     at_rest(&host, "main").await;
@@ -320,7 +319,11 @@ async fn a_private_agent_is_reached_by_its_own_token_and_by_nothing_else() {
         let asked = house.model.next().await;
         let read = house.readers().read(|reader| {
             let recovered = reader.agents_to_recover(None, 10)?;
-            let id = recovered.into_iter().next().expect("a temporary agent");
+            let id = recovered
+                .agents
+                .into_iter()
+                .next()
+                .expect("a temporary agent");
             let (no, _) = reader.agent(&id)?.expect("an agent");
             Ok((id, reader.triggers(no)?.remove(0)))
         });

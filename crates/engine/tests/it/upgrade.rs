@@ -78,8 +78,14 @@ async fn a_store_of_the_build_before_is_opened_and_its_open_work_goes_on() {
         .await
         .expect("starts");
     prompt(&host, "done", "go on").await;
+    let has_home = |name: &str| {
+        let ensured = house.homes.ensured.lock().expect("no holder panics");
+        ensured.contains(&agent(name))
+    };
+    assert!(!has_home("main"), "it has had no turn");
     prompt(&host, "main", "hello").await;
     answer_all(&house, &host, &["done", "main"]).await;
+    assert!(has_home("main"), "a build made it runnable without a home");
     answer_all(&house, &host, &["rests"]).await;
     assert_eq!(status(&host, "rests").await.agent.turn_index, 2, "it woke");
     for name in ["asks", "runs", "fails", "rests", "done", "main"] {

@@ -1,13 +1,15 @@
 //! Work items over the shell: created, picked, planned and completed over several turns, and their state after a crash.
 
-use crate::house::{House, agent, at_rest, briefs, events, prompt, until_event};
+use crate::house::{House, agent, at_rest, briefs, create, events, prompt, status, until_event};
 use crate::runs::{request, run};
+use crate::talk::{id_in, results};
 use holon_domain::WorkItemId;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::intent::WorkItemFilter;
-use holon_domain::model::{ConversationItem, ModelFailure, ModelReply, ModelRequest};
-use holon_domain::work_item::{WorkItemRecord, WorkItemState};
+use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
+use holon_domain::work_item::{WorkItemRecord, WorkItemState, WorkItemView};
+use holon_engine::Host;
 use holon_engine::request::RunRequest;
 use holon_testkit::ports::{calls, says, says_and_calls};
 use serde_json::{Value, json};
@@ -24,13 +26,8 @@ async fn items(house: &House) -> Vec<WorkItemRecord> {
 }
 
 /// The last tool result of a conversation, as the model reads it.
-fn last_result(request: &ModelRequest) -> Value {
-    let results = request.conversation.iter().rev();
-    let mut results = results.filter_map(|item| match item {
-        ConversationItem::ToolResult { content, .. } => Some(content),
-        ConversationItem::User { .. } | ConversationItem::Assistant { .. } => None,
-    });
-    serde_json::from_str(results.next().expect("a result")).expect("JSON")
+fn last_result(request: &ModelRequest) -> String {
+    results(request).pop().expect("a result")
 }
 
 /// The section of a request that shows the agent's work.
@@ -52,11 +49,7 @@ fn creation(plan: &str) -> Result<ModelReply, ModelFailure> {
 pub(crate) async fn make_and_pick(house: &House, plan: &str) -> WorkItemId {
     house.model.next().await.answer(creation(plan));
     let asked = house.model.next().await;
-    let made = last_result(&asked.request);
-    let id = made["result"]["work_item"]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = id_in(&last_result(&asked.request), "work_");
     asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": id }))]));
     WorkItemId::from_stored(id)
 }
@@ -69,9 +62,10 @@ async fn a_plan_is_carried_out_over_several_turns_and_its_report_is_delivered() 
     let id = make_and_pick(&house, "# Plan\n").await;
     assert_eq!(house.plans.all()[&id], "# Plan\n");
     let asked = house.model.next().await;
-    assert_eq!(
-        last_result(&asked.request)["result"]["current_work_item_id"],
-        json!(id)
+    let picked = last_result(&asked.request);
+    assert!(
+        picked.starts_with(&format!("work item {id} has the focus")),
+        "{picked}"
     );
     assert_eq!(shown(&asked.request), None, "the turn began without work");
     asked.answer(says("planned"));
@@ -137,10 +131,10 @@ async fn a_crash_between_the_plan_and_the_item_makes_the_item_once() {
     drop(host);
     let host = after.start().await;
     let asked = after.model.next().await;
-    let id = last_result(&asked.request)["result"]["work_item"]["id"].clone();
+    let id = id_in(&last_result(&asked.request), "work_");
     let made = items(&after).await;
     assert_eq!(
-        made.iter().map(|item| json!(item.id)).collect::<Vec<_>>(),
+        made.iter().map(|item| item.id.as_str()).collect::<Vec<_>>(),
         [id]
     );
     let plans: Vec<WorkItemId> = after.plans.all().into_keys().collect();
@@ -232,6 +226,171 @@ async fn a_plan_that_was_edited_is_shown_and_recorded_as_it_is_now() {
 }
 
 #[tokio::test]
+async fn lists_and_prompts_show_the_plan_of_any_item_as_it_is_now() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    house.model.next().await.answer(creation("# Plan\n"));
+    let asked = house.model.next().await;
+    let id = id_in(&last_result(&asked.request), "work_");
+    let id = WorkItemId::from_stored(id);
+    house.plans.edit(HOME, &id, b"# Better plan\n");
+    asked.answer(calls(&[("ListWorkItems", json!({}))]));
+    let asked = house.model.next().await;
+    let listed = last_result(&asked.request);
+    assert!(listed.contains("# Better plan"), "{listed}");
+    asked.answer(says("made"));
+    let asked = house.model.next().await;
+    assert!(
+        shown(&asked.request).is_some_and(|text| text.contains("plan: # Better plan")),
+        "{:?}",
+        shown(&asked.request)
+    );
+}
+
+/// Lists the one completed item.
+async fn listed(host: &Host) -> WorkItemView {
+    let reads = host.reads();
+    let page = reads
+        .work_items(&agent("main"), WorkItemFilter::Completed, None, 10)
+        .await;
+    let mut items = page.expect("a page").items;
+    assert_eq!(items.len(), 1);
+    items.remove(0)
+}
+
+#[tokio::test]
+async fn a_long_report_is_shown_whole_from_its_delivery_summary() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let id = make_and_pick(&house, "# Plan\n").await;
+    let report = format!("{}end of the report", "a line of it\n".repeat(3_000));
+    let complete = json!({ "work_item_id": id });
+    let asked = house.model.next().await;
+    asked.answer(says_and_calls(&report, &[("CompleteWorkItem", complete)]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+    let item = items(&house).await.pop().expect("an item");
+    assert!(
+        item.result_summary
+            .is_some_and(|text| text.len() < report.len())
+    );
+    let shown = host.reads().work_item(&agent("main"), &id).await;
+    let shown = shown.expect("an item");
+    let delivery = shown.delivery_summary.expect("a delivery");
+    assert_eq!(delivery.text, report);
+    assert_eq!(shown.completion_report.expect("a report").text, report);
+    let told = briefs(&host, "main", 2).await;
+    let brief = told
+        .iter()
+        .find(|brief| brief.id == delivery.delivery.brief_id);
+    assert_eq!(
+        brief.and_then(|brief| brief.work_item_id.clone()),
+        Some(id.clone())
+    );
+    assert_eq!(brief.map(|brief| brief.text.as_str()), Some(&*report));
+    let page = listed(&host).await;
+    let summary = page.delivery_summary.expect("a delivery");
+    assert_eq!(
+        (&summary.id, &summary.delivery),
+        (&delivery.id, &delivery.delivery)
+    );
+    assert!(
+        report.starts_with(summary.text.trim_end_matches('…')),
+        "{}",
+        summary.text
+    );
+    assert!(summary.text.len() < report.len());
+
+    // Without a readable row the item still has the beginning of its report.
+    house.damage("UPDATE delivery_summaries SET row = 'x'");
+    let item = host.reads().work_item(&agent("main"), &id).await;
+    let item = item.expect("an item");
+    assert_eq!(item.delivery_summary, None);
+    assert_eq!(item.completion_report.expect("a report").text, summary.text);
+    assert_eq!(listed(&host).await.delivery_summary, None);
+}
+
+#[tokio::test]
+async fn the_report_of_an_item_that_an_earlier_build_completed_is_read_from_its_brief() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let id = make_and_pick(&house, "# Plan\n").await;
+    let report = format!("{}end of the report", "a line of it\n".repeat(3_000));
+    let complete = json!({ "work_item_id": id });
+    let asked = house.model.next().await;
+    asked.answer(says_and_calls(&report, &[("CompleteWorkItem", complete)]));
+    house.model.next().await.answer(says("done"));
+    at_rest(&host, "main").await;
+    // The earlier build kept the origin of the report in the item, and its brief names the round.
+    house.damage(
+        "UPDATE work_items SET record = json_set(json_remove(record, '$.delivery_summary_id'), '$.delivery', \
+         json((SELECT row FROM (SELECT json_object('source', 'assistant_round', 'brief_id', 'brief_1', 'brief_seq', 1, \
+         'message_id', 'msg_1', 'turn_index', 1, 'created_at', '2026-11-14T21:46:40.123Z') AS row))))",
+    );
+    let [round] = house
+        .query("SELECT CAST(entry AS TEXT) FROM delivery_summaries")
+        .try_into()
+        .expect("one summary");
+    house.damage("DELETE FROM delivery_summaries");
+    let row = format!(
+        "{{\"id\":\"brief_1\",\"kind\":\"result\",\"created_at\":\"2026-11-14T21:46:40.123Z\",\
+         \"text\":{{\"round\":{round}}},\"workspace_id\":\"agent_home\",\"turn_index\":1}}"
+    );
+    house.damage(&format!("UPDATE briefs SET row = '{row}' WHERE seq = 1"));
+    let shown = host.reads().work_item(&agent("main"), &id).await;
+    let shown = shown.expect("an item");
+    let delivery = shown.delivery_summary.expect("a delivery");
+    assert_eq!((delivery.id, delivery.text), (None, report.clone()));
+    assert_eq!(shown.completion_report.expect("a report").text, report);
+}
+
+#[tokio::test]
+async fn the_status_has_the_head_of_the_working_memory_as_its_context_summary() {
+    let house = House::new();
+    let host = house.with_main().await;
+    assert_eq!(status(&host, "main").await.agent.context_summary, None);
+    prompt(&host, "main", "split the fixtures").await;
+    make_and_pick(&house, "# Plan\n").await;
+    house.model.next().await.answer(says("I looked at them."));
+    let asked = house.model.next().await;
+    let shown = status(&host, "main").await.agent.context_summary;
+    let shown = shown.expect("a summary");
+    assert!(shown.starts_with("objective: "), "{shown}");
+    assert!(
+        shown.contains("last decision: I looked at them."),
+        "{shown}"
+    );
+    asked.answer(says("later"));
+}
+
+#[tokio::test]
+async fn the_home_of_a_new_agent_is_there_before_its_first_turn() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "who are you?").await;
+    let asked = house.model.next().await;
+    let seeded = || {
+        let seeded = house.homes.seeded.lock().expect("no holder panics");
+        seeded.clone()
+    };
+    assert_eq!(seeded(), [agent("main")]);
+    asked.answer(says("main"));
+    at_rest(&host, "main").await;
+    create(&host, "helper").await;
+    prompt(&host, "helper", "who are you?").await;
+    let asked = house.model.next().await;
+    assert_eq!(seeded(), [agent("main"), agent("helper")]);
+    let reads = house.guidance.reads();
+    let read = reads.last().expect("its files are read for the request");
+    assert_eq!(read.agent_home, "/agents/helper");
+    asked.answer(says("helper"));
+    at_rest(&host, "helper").await;
+}
+
+#[tokio::test]
 async fn a_plan_that_cannot_be_written_makes_no_item_and_is_told() {
     let house = House::new();
     let host = house.with_main().await;
@@ -239,7 +398,7 @@ async fn a_plan_that_cannot_be_written_makes_no_item_and_is_told() {
     *house.plans.failure.lock().expect("a lock") = Some("a link is in the way".to_owned());
     house.model.next().await.answer(creation("# Plan\n"));
     let asked = house.model.next().await;
-    let told = last_result(&asked.request);
+    let told: Value = serde_json::from_str(&last_result(&asked.request)).expect("JSON");
     assert_eq!(told["ok"], false);
     assert!(
         told["message"]
@@ -249,6 +408,48 @@ async fn a_plan_that_cannot_be_written_makes_no_item_and_is_told() {
     asked.answer(says("it cannot be done"));
     at_rest(&host, "main").await;
     assert_eq!(items(&house).await.len(), 0);
+}
+
+#[tokio::test]
+async fn an_item_that_only_waits_is_queued_in_its_view_and_in_lists() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let waiting = make_and_pick(&house, "# Plan\n").await;
+    let wait = json!({ "work_item_id": waiting, "reason": "the build", "wake_on": ["external"] });
+    house.model.next().await.answer(calls(&[("WaitFor", wait)]));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "and another thing").await;
+    let other = make_and_pick(&house, "# Other\n").await;
+    let asked = house.model.next().await;
+    asked.answer(calls(&[
+        ("GetWorkItem", json!({ "work_item_id": waiting })),
+        ("ListWorkItems", json!({ "filter": "queued" })),
+        ("ListWorkItems", json!({ "filter": "blocked" })),
+        (
+            "UpdateWorkItem",
+            json!({ "work_item_id": other, "blocked_by": "no key" }),
+        ),
+        ("PickWorkItem", json!({ "work_item_id": waiting })),
+        ("ListWorkItems", json!({ "filter": "queued" })),
+        ("ListWorkItems", json!({ "filter": "blocked" })),
+    ]));
+    let asked = house.model.next().await;
+    let told = results(&asked.request);
+    let [.., item, queued, blocked, _, _, none_queued, then_blocked] = told.as_slice() else {
+        panic!("{told:?}");
+    };
+    let waits = format!("{waiting} (waiting_external, plan ready");
+    assert!(item.starts_with(&waits), "{item}");
+    let lists = |list: &str, id: &WorkItemId| {
+        list.starts_with("1 of 1 work items\n- ") && list.contains(id.as_str())
+    };
+    assert!(lists(queued, &waiting), "{queued}");
+    assert_eq!(blocked, "0 of 0 work items");
+    assert_eq!(none_queued, "0 of 0 work items", "the focus is not queued");
+    assert!(lists(then_blocked, &other), "{then_blocked}");
+    asked.answer(says("done"));
+    at_rest(&host, "main").await;
 }
 
 #[tokio::test]
@@ -274,35 +475,16 @@ async fn stored_work_is_read_by_calls() {
         ("CompleteWorkItem", json!({ "work_item_id": id })),
     ]));
     let asked = house.model.next().await;
-    let results: Vec<Value> = asked
-        .request
-        .conversation
-        .iter()
-        .filter_map(|item| match item {
-            ConversationItem::ToolResult { content, .. } => {
-                Some(serde_json::from_str(content).expect("JSON"))
-            }
-            ConversationItem::User { .. } | ConversationItem::Assistant { .. } => None,
-        })
-        .collect();
-    let [_, _, timer, unknown, one, current, queued, timers, _] = results.as_slice() else {
-        panic!("{results:?}");
+    let told = results(&asked.request);
+    let [_, _, timer, unknown, one, current, queued, timers, _] = told.as_slice() else {
+        panic!("{told:?}");
     };
-    assert_eq!(unknown["kind"], "unknown_work_item");
-    assert_eq!(one["result"]["work_item"]["todo_list"][0]["text"], "split");
-    assert_eq!(one["result"]["context"]["current_work_item_id"], json!(id));
-    assert_eq!(
-        (
-            &current["result"]["returned"],
-            &queued["result"]["returned"]
-        ),
-        (&json!(1), &json!(0))
-    );
-    assert_eq!(queued["result"]["total_matching"], 0);
-    assert_eq!(
-        timers["result"]["timers"][0]["id"],
-        timer["result"]["timer"]["id"]
-    );
+    assert!(unknown.contains("\"unknown_work_item\""), "{unknown}");
+    assert!(one.starts_with(&format!("{id} (current, ")), "{one}");
+    assert!(one.contains("[ ] split"), "{one}");
+    assert!(current.starts_with("1 of 1 work items"), "{current}");
+    assert_eq!(queued, "0 of 0 work items");
+    assert!(timers.contains(&id_in(timer, "timer_")), "{timers}");
     asked.answer(says("done"));
     at_rest(&host, "main").await;
 }

@@ -189,15 +189,16 @@ impl<'a> Messages<'a> {
 }
 
 fn tool(tool: &OfferedTool) -> Value {
-    let mut function = json!({
+    let parameters = if tool.strict {
+        strict::reduce_schema(&tool.parameters)
+    } else {
+        tool.parameters.clone()
+    };
+    // The mode is always said: what a server does with a tool that names none differs between servers.
+    json!({"type": "function", "function": {
         "name": tool.name,
         "description": tool.description,
-        "parameters": tool.parameters,
-    });
-    // Some servers do not know this member; leaving it out means the same as `false`.
-    if tool.strict {
-        function["strict"] = Value::Bool(true);
-        function["parameters"] = strict::reduce_schema(&tool.parameters);
-    }
-    json!({"type": "function", "function": function})
+        "parameters": parameters,
+        "strict": tool.strict,
+    }})
 }

@@ -68,6 +68,11 @@ impl Statement {
         self.window
     }
 
+    /// Returns true if the newest try got no answer that settles it.
+    pub(super) const fn is_unsettled(&self) -> bool {
+        self.failures > 0
+    }
+
     /// Returns true if the server is to be asked.
     pub(super) fn is_due(&self, now: Duration) -> bool {
         self.not_before.is_none_or(|time| time <= now)

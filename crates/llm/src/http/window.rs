@@ -51,6 +51,14 @@ impl HttpCaller {
         statement.window()
     }
 
+    /// Returns true if the server did not answer when it was last asked for the window of a model.
+    pub(crate) async fn is_window_unanswered(&self, provider: &Provider, model: &ModelRef) -> bool {
+        match self.statements.about(&provider.list, model) {
+            Some(statement) => statement.lock().await.is_unsettled(),
+            None => false,
+        }
+    }
+
     async fn ask_window(&self, provider: &Provider, model: &str) -> DescriptionOutcome {
         let listed = match self.read(provider, &provider.list).await {
             Ok(body) => description::listed(&body, model),

@@ -3,7 +3,7 @@
 use crate::support::Key;
 use crate::wire::{KEY, asking, patient, router, router_with, spec};
 use holon_domain::model::{ModelFailureKind as Kind, ModelRef};
-use holon_llm::{Error, Router};
+use holon_llm::{Error, Router, TransportRefusal};
 use holon_testkit::provider::{Fault, Protocol, Provider, Script};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,30 @@ async fn an_unknown_provider_is_answered_with_the_nearest_and_how_to_see_all() {
     );
     let far = router.check(&model("zebra/m")).await.unwrap_err();
     assert!(!far.message.contains("did you mean"), "{}", far.message);
+}
+
+#[tokio::test]
+async fn a_provider_whose_transport_is_refused_gets_no_request() {
+    let provider = Provider::start(Script::of([]));
+    let refusal = TransportRefusal {
+        problem: "acme has the transport \"pigeon\"".to_owned(),
+        next_step: "run: holon config".to_owned(),
+    };
+    let router = router(spec(Protocol::Chat, &provider.base_url()), patient())
+        .with_refused([("acme".to_owned(), refusal)].into());
+    let cancel = CancellationToken::new();
+    let failure = router.call(&asking(), &|_| {}, &cancel).await.unwrap_err();
+    assert_eq!(failure.kind, Kind::UnsupportedTransport);
+    assert_eq!(
+        failure.message,
+        "acme has the transport \"pigeon\"; run: holon config"
+    );
+    assert_eq!(failure.diagnostics.unwrap().stage, "route");
+    assert_eq!(
+        router.check(&asking().model).await.unwrap_err().kind,
+        Kind::UnsupportedTransport
+    );
+    assert!(provider.requests().is_empty());
 }
 
 #[tokio::test]

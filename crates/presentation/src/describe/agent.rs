@@ -1,5 +1,6 @@
 //! Agents, messages, briefs, control, the scheduler and workspaces.
 
+use super::delivery::attached_files;
 use super::{Description, Merge, id_text, words};
 use crate::item::{Reference, Role};
 use crate::visibility::Visibility;
@@ -70,6 +71,7 @@ fn brief(e: &BriefCreated) -> Description {
         .with("turn", e.turn_index)
         .with("settles", e.settles.len())
         .with_some("task", e.related_task_id.as_ref())
+        .with_some("attached", attached_files(&e.attachments).as_ref())
         .refer(Reference::Brief(id_text(&e.brief_id)))
         .merge(Merge::Brief);
     told.visibility = Some(Visibility::of_brief(e.kind, e.action_required, false));

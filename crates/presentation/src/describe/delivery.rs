@@ -2,6 +2,7 @@
 
 use super::{Description, words};
 use crate::item::Role;
+use holon_domain::brief::BriefAttachment;
 use holon_domain::delivery::DeliveryStatus;
 use holon_domain::event::{Event, OperatorBoundary};
 
@@ -15,6 +16,7 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
             Description::outcome(title)
                 .role(Role::Alert)
                 .body(&e.message)
+                .with_some("attached", attached_files(&e.attachments).as_ref())
                 .with("notification", &e.notification_id)
                 .with("turn", e.turn_index)
         }
@@ -64,6 +66,12 @@ fn place(route: &str) -> &str {
 fn reason(error: Option<&str>) -> &str {
     let said = error.map(str::trim).filter(|said| !said.is_empty());
     said.unwrap_or("no reason given")
+}
+
+/// Names the attached files; `None` if there are none.
+pub(super) fn attached_files(attachments: &[BriefAttachment]) -> Option<String> {
+    let names: Vec<&str> = attachments.iter().map(|one| one.name.as_str()).collect();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 #[cfg(test)]

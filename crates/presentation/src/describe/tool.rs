@@ -5,8 +5,8 @@ use crate::item::Role;
 use crate::shell;
 use crate::text::one_line;
 use holon_domain::event::{
-    Event, SkillActivated, SkillChanged, SkillInstalled, SkillUninstalled, ToolExecuted,
-    ToolExecutionFailed,
+    BatchItemEnd, CommandBatchStopped, Event, SkillActivated, SkillChanged, SkillInstalled,
+    SkillUninstalled, ToolExecuted, ToolExecutionFailed,
 };
 
 /// Most commands of one call that its row shows.
@@ -64,6 +64,7 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
             .body(&e.cmd_preview)
             .with("call", &e.tool_call_id)
             .with_some("directory", e.workdir.as_ref()),
+        Event::CommandBatchStopped(e) => batch_stopped(e),
         Event::ToolExecuted(e) => executed(e, &[]),
         Event::ToolExecutionFailed(e) => failed(e, &[]),
         Event::SkillActivated(e) => activated(e),
@@ -72,6 +73,21 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
         Event::SkillUninstalled(e) => uninstalled(e),
         _ => return None,
     })
+}
+
+/// Describes the end of a batch whose run was aborted: what became of each of its items.
+fn batch_stopped(e: &CommandBatchStopped) -> Description {
+    let words = |end: &BatchItemEnd| match end {
+        BatchItemEnd::Ran => "had ended before",
+        BatchItemEnd::Stopped => "was stopped",
+        BatchItemEnd::NotBegun => "had not begun",
+        BatchItemEnd::Unknown => "may have run: nothing shows how it ended",
+    };
+    let lines = e.items.iter().zip(1..);
+    let lines = lines.map(|(end, number)| format!("command {number} {}", words(end)));
+    Description::outcome("Batch of an aborted run ended")
+        .body(lines.collect::<Vec<_>>().join("; "))
+        .with("call", &e.tool_call_id)
 }
 
 /// Describes the end of a call together with the commands that it asked for.

@@ -9,7 +9,7 @@ use holon_domain::event::{
     TurnLocalCompactionApplied, TurnResumed, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 use holon_domain::text::pluralize;
-use holon_domain::turn::{TerminalKind, TerminalReason};
+use holon_domain::turn::{SuspensionReason, TerminalKind, TerminalReason};
 
 pub(super) fn describe(event: &Event) -> Option<Description> {
     Some(match event {
@@ -47,7 +47,13 @@ fn suspended(e: &TurnSuspended) -> Description {
         Some(kind) => format!("{} ({})", words(kind), e.error),
         None => e.error.clone(),
     };
+    let by_budget = e.reason == SuspensionReason::BudgetReached;
     let suspended = match e.until {
+        Some(until) if by_budget => Description::outcome("Waiting for a budget")
+            .body(format!("a budget is reached; going on at {until}: {why}")),
+        None if by_budget => Description::failure("Waiting for you").body(format!(
+            "a budget is reached; going on once it is raised: {why}"
+        )),
         Some(until) => Description::outcome("Waiting for a model")
             .body(format!("no model answers; asking again at {until}: {why}")),
         None => Description::failure("Waiting for you")

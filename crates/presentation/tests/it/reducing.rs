@@ -181,6 +181,26 @@ fn a_suspension_that_says_the_same_again_is_left_out_except_in_debug() {
 }
 
 #[test]
+fn a_suspension_is_shown_again_after_the_models_were_asked_because_of_an_act() {
+    let ended = event(
+        "turn_suspension_ended",
+        &json!({"run_id": "run_1", "turn_index": 1, "by": "budget_changed"}),
+    );
+    let events = records([
+        started(1),
+        suspended(1, "budget_reached", None),
+        ended,
+        suspended(1, "budget_reached", None),
+    ]);
+    for mode in [INFO, VERBOSE] {
+        let rows = reduce(mode, &events);
+        let rows = summaries(&rows);
+        assert_eq!(rows.len(), 3, "{rows:?}");
+        assert_eq!(rows[0], rows[2], "the last word is that it waits");
+    }
+}
+
+#[test]
 fn a_completed_work_item_is_one_row_and_its_brief_is_work_done() {
     let report = event(
         "work_item_completion_report_promoted",

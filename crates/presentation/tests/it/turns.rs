@@ -153,6 +153,24 @@ fn a_retry_voids_the_streamed_text_of_its_round() {
 }
 
 #[test]
+fn a_turn_that_waits_for_a_budget_does_not_blame_the_models() {
+    for (until, title) in [
+        (Some("2026-11-15T00:00:00.000Z"), "Waiting for a budget"),
+        (None, "Waiting for you"),
+    ] {
+        let mut reducer = Reducer::new(DisplayMode::Info);
+        push_all(
+            &mut reducer,
+            [started(1), suspended(1, "budget_reached", until)],
+        );
+        let shown = live(&reducer).expect("the suspension");
+        assert!(shown.starts_with(title), "{shown}");
+        assert!(shown.contains("a budget is reached"), "{shown}");
+        assert!(!shown.contains("model"), "{shown}");
+    }
+}
+
+#[test]
 fn a_row_that_can_still_grow_is_released_by_the_end_of_its_turn() {
     let mut reducer = Reducer::new(DisplayMode::Verbose);
     let mut rows = Vec::new();

@@ -10,7 +10,7 @@ use holon_domain::command::CommandFailure;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -82,8 +82,8 @@ impl Sink {
         self.source.as_ref().map(AsFd::as_fd)
     }
 
-    /// Reads the available bytes, up to a bound.
-    pub(super) fn pump(&mut self, buffer: &mut [u8]) {
+    /// Reads the available bytes, up to a bound, and shows each piece to `seen`.
+    pub(super) fn pump(&mut self, buffer: &mut [u8], mut seen: impl FnMut(&[u8])) {
         let mut pumped = 0;
         while pumped < PUMP_BYTES {
             let Some(source) = &self.source else { return };
@@ -98,13 +98,46 @@ impl Sink {
                         rustix::pipe::fcntl_setpipe_size(source, LARGE_PIPE).ok();
                     }
                     pumped += read;
-                    self.take(buffer.get(..read).unwrap_or_default());
+                    let piece = buffer.get(..read).unwrap_or_default();
+                    self.take(piece);
+                    seen(piece);
                 }
             }
         }
     }
 
-    fn take(&mut self, bytes: &[u8]) {
+    /// Returns true if the stream has printed anything.
+    pub(super) const fn has_output(&self) -> bool {
+        self.total > 0
+    }
+
+    /// Takes over what another sink has kept so far. What that one lost, this one lacks too.
+    pub(super) fn take_kept(&mut self, other: &Self) -> io::Result<()> {
+        // The command may have put anything in the place of the file; a pipe must not block the loop.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = File::from(rustix::fs::open(&other.path, flags, Mode::empty())?);
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("not a plain file"));
+        }
+        let mut head = file.take(other.head_bytes);
+        let mut buffer = vec![0; FULL_PIPE];
+        loop {
+            match head.read(&mut buffer)? {
+                0 => break,
+                read => self.take(buffer.get(..read).unwrap_or_default()),
+            }
+        }
+        let (at, tail) = other.tail_from(other.head_bytes, usize::MAX);
+        let lost = at.saturating_sub(self.total);
+        if lost > 0 {
+            self.end_head("the output was larger than its cap");
+            self.total += lost;
+        }
+        self.take(tail);
+        Ok(())
+    }
+
+    pub(super) fn take(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let rest = self.take_head(bytes);
         let keep = rest.len().saturating_sub(self.tail_cap);

@@ -5,6 +5,7 @@
 //! other sessions.
 
 use super::child::Child;
+use super::combined::Combined;
 use super::priority::PriorityChange;
 use super::server::Server;
 use super::sink::Sink;
@@ -73,6 +74,7 @@ pub(super) struct Watch {
     pub(super) server: Server,
     output: Sink,
     errors: Option<Sink>,
+    combined: Combined,
     signals: OwnedFd,
     started: Instant,
     deadline: Option<Instant>,
@@ -100,6 +102,7 @@ impl Watch {
             server: command.server,
             output: command.output,
             errors: command.errors,
+            combined: Combined::new(spec.combined_path.as_deref(), spec.output_cap_bytes),
             signals,
             started,
             deadline: limit.and_then(|limit| started.checked_add(limit)),
@@ -127,6 +130,7 @@ impl Watch {
         if let Some(errors) = &mut self.errors {
             errors.finish();
         }
+        self.combined.finish();
         let ended = EndRecord {
             task_id: self.identity.task_id.clone(),
             end: self.end(),
@@ -219,15 +223,21 @@ impl Watch {
         [phase, self.priority.due()].into_iter().flatten().min()
     }
 
+    /// Reads what one stream has, into its own file and the combined one.
+    fn pump(&mut self, stream: Stream) {
+        let (source, other) = match (stream, self.errors.as_mut()) {
+            (Stream::Output, errors) => (&mut self.output, errors),
+            (Stream::Errors, Some(errors)) => (errors, Some(&mut self.output)),
+            (Stream::Errors, None) => return,
+        };
+        let (combined, other) = (&mut self.combined, other.as_deref());
+        source.pump(&mut self.buffer, |bytes| combined.add(bytes, other));
+    }
+
     fn handle(&mut self, ready: Ready) {
         match ready {
             Ready::Children => self.reap(),
-            Ready::Output(Stream::Output) => self.output.pump(&mut self.buffer),
-            Ready::Output(Stream::Errors) => {
-                if let Some(errors) = &mut self.errors {
-                    errors.pump(&mut self.buffer);
-                }
-            }
+            Ready::Output(stream) => self.pump(stream),
             Ready::Input => self.child.input.flush(),
             Ready::NewClient => self.server.accept(),
             Ready::Connection(id) => {

@@ -34,6 +34,18 @@ const MIN_REFUSED_RECAP_TOKENS: usize = 64;
 /// under a larger room; the rest then exceeds the room rather than being folded anew in every round.
 const LEAST_LOOSE_SHARE: usize = 4;
 
+/// Returns the size of a conversation above which its rounds are folded, in estimated tokens.
+#[must_use]
+pub const fn soft_limit(room: usize) -> usize {
+    room - room / SOFT_DISTANCE
+}
+
+/// Returns the size that folding aims at, in estimated tokens.
+#[must_use]
+pub const fn fold_target(room: usize) -> usize {
+    room / 8 * 3
+}
+
 /// Limits of a conversation, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
@@ -63,8 +75,8 @@ impl Limits {
         };
         Self {
             room,
-            soft: room - room / SOFT_DISTANCE,
-            target: room / 8 * 3,
+            soft: soft_limit(room),
+            target: fold_target(room),
             recaps: (room / RECAP_SHARE).max(least_recaps),
             item: RecapRoom::item_share(room),
             newest,

@@ -10,7 +10,7 @@ use holon_domain::log::LogEntry;
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
 use holon_domain::turn::OpenTurn;
-use holon_domain::work_item::{StaleReminder, TodoState, WorkItemRecord};
+use holon_domain::work_item::{ReminderSkip, StaleReminder, TodoState, WorkItemRecord};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -92,13 +92,17 @@ impl<'a> Reminder<'a> {
         let most = usize::try_from(self.terms.max_tokens).unwrap_or(usize::MAX);
         let text = write(&id, row, self.rounds_since_change, most);
         let tokens = text::estimate_tokens(&text);
-        let skipped = tokens > most || tokens > room;
+        let skipped = match tokens {
+            tokens if tokens > most => Some(ReminderSkip::OverLimit),
+            tokens if tokens > room => Some(ReminderSkip::OverBudget),
+            _ => None,
+        };
         self.newest = Some(StaleReminder {
             work_item_id: id,
             rounds_since_update: self.rounds_since_change,
             skipped,
         });
-        (!skipped).then_some(text)
+        skipped.is_none().then_some(text)
     }
 
     /// Returns the reminder that is new in this request, or that was due and left out.
@@ -154,7 +158,10 @@ fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> 
     });
     match picks.next() {
         Some(result) => id_at(result, "/previous_work_item/id"),
-        None => turn.work_item_id.clone(),
+        None => turn
+            .work_item_id
+            .clone()
+            .or_else(|| turn.ticked_item.clone()),
     }
 }
 

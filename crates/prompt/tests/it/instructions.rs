@@ -107,7 +107,7 @@ fn a_file_that_was_not_loaded_is_named_with_the_reason() {
         refused,
     )])
     .built();
-    let said = "source: /p/AGENTS.md\nThis file was not loaded: it is a symbolic link; put a regular file there.";
+    let said = "source: /p/AGENTS.md\nThis file was not loaded: it is a symbolic link that is absolute or leads to no file in its own directory; put a regular file or such a relative link there.";
     assert!(built.agent_scoped.contains(said), "{}", built.agent_scoped);
 }
 

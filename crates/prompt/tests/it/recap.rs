@@ -344,7 +344,7 @@ fn a_reminder_that_was_left_out_for_lack_of_room_does_not_appear_at_its_old_plac
         tight
             .reminder
             .as_ref()
-            .is_some_and(|reminder| reminder.skipped),
+            .is_some_and(|reminder| reminder.skipped.is_some()),
         "{tight:?}"
     );
     turn.commit(&tight);

@@ -9,8 +9,10 @@ use crate::work::busy;
 use holon_domain::agent::{AgentKind, FailedTurn, Ownership, ProfilePreset, Visibility};
 use holon_domain::block::Block;
 use holon_domain::guidance::{ActivationState, ActiveSkill, SkillEntry, SkillScope};
+use holon_domain::intent::Intent;
 use holon_domain::memory::{
-    EpisodeRecord, MemoryChangeReason, MemoryField, WorkingMemory, WorkingMemoryDelta,
+    EpisodeRecord, MemoryChangeReason, MemoryField, MemoryQuery, SourceRef, WorkingMemory,
+    WorkingMemoryDelta,
 };
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::model::{ConversationItem, PromptBlock};
@@ -154,15 +156,35 @@ fn later_requests_show_what_the_first_one_showed_of_memory() {
     }
 }
 
+/// Returns the references that the part about episodes names.
+fn episode_references(text: &str) -> Vec<&str> {
+    let entries = text.lines().filter_map(|line| line.strip_prefix("- "));
+    let references = entries.filter_map(|entry| Some(entry.split_once(',')?.0));
+    references.collect()
+}
+
+#[test]
+fn memory_get_accepts_the_references_of_the_episodes_as_they_are_shown() {
+    let text = remembering().built().episodes.unwrap_or_default();
+    let references = episode_references(&text);
+    assert_eq!(references.len(), 3, "{text}");
+    for reference in references {
+        let input = json!({ "source_ref": reference });
+        let read = holon_tools::interpret("MemoryGet", &input, ProfilePreset::PublicNamed);
+        let Ok(Intent::Memory(MemoryQuery::Get(read))) = read else {
+            panic!("{reference}: {read:?}");
+        };
+        assert!(read.source_ref.id().starts_with("ep_"), "{reference}");
+    }
+}
+
 #[test]
 fn episodes_of_the_same_work_come_first_and_those_in_the_history_are_left_out() {
     let shown = |scene: &Scene| -> Vec<String> {
         let text = scene.built().episodes.unwrap_or_default();
-        let ids = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("- episode:"));
-        ids.filter_map(|line| Some(line.split_once(',')?.0.to_owned()))
-            .collect()
+        let references = episode_references(&text).into_iter();
+        let ids = references.filter_map(|text| Some(SourceRef::parse(text).ok()?.id().to_owned()));
+        ids.collect()
     };
     let mut scene = remembering();
     assert_eq!(shown(&scene), ["ep_1", "ep_3", "ep_5"]);

@@ -9,25 +9,24 @@ use holon_api::{
     AbortRunRequest, AbortRunResponse, AdmittedResponse, AgentModelResponse, ArchiveAgentResponse,
     AttachWorkspaceRequest, BudgetView, CallbackResponse, ClearBudgetRequest, ClearBudgetResponse,
     ClearModelRequest, CloneAgentRequest, ControlRequest, ControlResponse, CreateAgentRequest,
-    CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest, CreateTokenResponse,
-    CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest, DebugPromptResponse,
-    DeleteAgentResponse, DeliveryTargetResponse, DetachWorkspaceRequest, EmptyRequest,
-    EnqueueRequest, ExportAgentRequest, ExportReport, InstallSkillRequest, OperatorBindingResponse,
-    OperatorIngressRequest, OperatorTransportBindingRequest, PromptRequest, PruneRequest,
-    PruneResponse, RebuildMemoryRequest, ReloadResponse, RemoveDeliveryTargetResponse,
-    RetryDeliveriesResponse, RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse,
-    RunRequest, SetBudgetRequest, SetModelRequest, SetWebhookRequest, ShutdownResponse,
-    SkillChangeResponse, StartTaskRequest, TaskInputRequest, TaskInputResponse, TaskResponse,
-    TaskStopResponse, TestDeliveryResponse, UninstallSkillRequest, UpdateWorkItemRequest,
-    UseWorkspaceRequest, UseWorkspaceResponse, WakeRequest, WakeResponse, WebhookResponse,
-    WorkspaceResponse, WorktreesRequest,
+    CreateAgentResponse, CreateDeliveryTargetRequest, CreateTimerRequest, CreateTokenRequest,
+    CreateTokenResponse, CreateTriggerRequest, CreateWorkItemRequest, DebugPromptRequest,
+    DebugPromptResponse, DeleteAgentResponse, DeliveryTargetResponse, DetachWorkspaceRequest,
+    EmptyRequest, EnqueueRequest, ExportAgentRequest, ExportReport, InstallSkillRequest,
+    OperatorBindingResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
+    PromptRequest, PruneRequest, PruneResponse, RebuildMemoryRequest, ReloadResponse,
+    RemoveDeliveryTargetResponse, RetryDeliveriesResponse, RevealTriggerResponse,
+    RevokeBindingResponse, RevokeTokenResponse, RunRequest, SetBudgetRequest, SetModelRequest,
+    SetWebhookRequest, ShutdownResponse, SkillChangeResponse, StartTaskRequest, TaskInputRequest,
+    TaskInputResponse, TaskResponse, TaskStopResponse, TestDeliveryResponse, UninstallSkillRequest,
+    UpdateWorkItemRequest, UseWorkspaceRequest, UseWorkspaceResponse, WakeRequest, WakeResponse,
+    WebhookResponse, WorkspaceResponse, WorktreesRequest,
 };
-use holon_domain::agent::IdentityView;
 use holon_domain::archive::ImportReport;
 use holon_domain::memory::MemoryRebuild;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::timer::TimerView;
-use holon_domain::trigger::TriggerRecord;
+use holon_domain::trigger::TriggerView;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemView;
 use holon_domain::workspace::WorktreeReport;
@@ -51,7 +50,7 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/create",
         "Creates an agent.",
         schema_of::<CreateAgentRequest>,
-        Typed(schema_of::<IdentityView>),
+        Typed(schema_of::<CreateAgentResponse>),
     ),
     act_on(
         "/control/agents/{id}/export",
@@ -217,19 +216,19 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/external-triggers",
         "Makes an external trigger, or returns the active one of this mode.",
         schema_of::<CreateTriggerRequest>,
-        Typed(schema_of::<TriggerRecord>),
+        Typed(schema_of::<TriggerView>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/rotate",
         "Gives an external trigger another URL.",
         schema_of::<EmptyRequest>,
-        Typed(schema_of::<TriggerRecord>),
+        Typed(schema_of::<TriggerView>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/revoke",
         "Makes the URL of an external trigger useless.",
         schema_of::<EmptyRequest>,
-        Typed(schema_of::<TriggerRecord>),
+        Typed(schema_of::<TriggerView>),
     ),
     act_on(
         "/control/agents/{id}/external-triggers/{trigger}/reveal",

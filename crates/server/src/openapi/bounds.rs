@@ -4,32 +4,49 @@
 //! A schema cannot say everything: a path must exist, a cron expression must have a slot, a model must be known. Those
 //! requests are refused with a reason.
 
+use super::alternatives::{
+    budget_limits, budget_name, control, delivery_auth, delivery_target, enqueue_parts,
+    enqueue_request, one_of, prompt_priority, skill_source, task_input, timer_slots,
+};
 use crate::route::budget::LARGEST;
+use crate::route::delivery::{ADDRESS_BYTES, HTTP_ADDRESS};
 use crate::route::operator_binding::{FIELD_BYTES, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
-    FALLBACKS, MIN_THINKING_TOKENS, OBJECTIVE_BYTES, ORIGIN_NAME_BYTES, TIMER_SUMMARY_BYTES,
-    TODO_ITEMS, TODO_TEXT_BYTES, WEBHOOK_SECRET_BYTES,
+    FALLBACKS, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_BYTES, OBJECTIVE_BYTES,
+    TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS,
+    TIMER_SUMMARY_BYTES, TODO_ITEMS, TODO_TEXT_BYTES, WEBHOOK_SECRET_BYTES,
 };
 use serde_json::{Map, Value, json};
 
 /// Text that is not empty and not only white space.
-const WORDS: &str = r"\S";
+pub(super) const WORDS: &str = r"\S";
 const MODEL_REF: &str = r"^[^\s/]+/\S+$";
-const ABSOLUTE_PATH: &str = "^/";
+pub(super) const ABSOLUTE_PATH: &str = "^/";
 /// Name of a token.
 const TOKEN_NAME: &str = r"^[A-Za-z0-9._-]{1,64}$";
 
+/// The five fields of a cron expression.
+const CRON: &str = r"^\s*\S+(\s+\S+){4}\s*$";
 /// Name of a delivery target or a binding.
 const TARGET_NAME: &str = r"^[A-Za-z0-9._-]{1,48}$";
-/// Address without a user name or password in it.
-const HTTP_ADDRESS: &str = r"^https?://[a-z0-9]{1,40}(/[a-z0-9]{0,40})?$";
 /// Name of a key, which stands in a header.
 const KEY_ID: &str = "^[!-~]+$";
 /// Dollars with at most six decimal places.
-const DOLLARS: &str = r"^[0-9]{1,12}(\.[0-9]{1,6})?$";
-/// Secret that is no base64 of a key.
-const PLAIN_SECRET: &str = "^(?!whsec_)";
+const DOLLARS: &str = r"^0*[0-9]{1,12}(\.[0-9]{0,6})?$";
+/// Secret of signatures: any text, or `whsec_` with base64 of a key.
+const SIGNING_SECRET: &str = concat!(
+    "^(?!whsec_)|^whsec_([A-Za-z0-9+/]{4})*",
+    "([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=|[A-Za-z0-9+/][AQgw]==)$",
+);
+
+/// A secret that is sent, with white space around it that is not part of it.
+pub(super) const TRIMMED_SECRET: &str = r"^\s*[!-~]+\s*$";
+/// The same for a secret that signs.
+pub(super) const TRIMMED_SIGNING_SECRET: &str = concat!(
+    r"^(?!\s*whsec_)\s*[!-~]+\s*$|^\s*whsec_([A-Za-z0-9+/]{4})*",
+    r"([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=|[A-Za-z0-9+/][AQgw]==)\s*$",
+);
 
 /// Returns the schema of an agent's name.
 pub(super) fn agent_id() -> Value {
@@ -69,7 +86,8 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
         }
     }
     for (schema, alternatives) in [
-        ("CreateTimerRequest", one_of(&["duration_ms", "at", "cron"])),
+        ("PromptRequest", prompt_priority()),
+        ("CreateTimerRequest", timer_slots()),
         ("CreateDeliveryTargetRequest", delivery_target()),
         ("DeliveryAuthRequest", delivery_auth()),
         ("UseWorkspaceRequest", one_of(&["path", "workspace_id"])),
@@ -89,6 +107,8 @@ pub(super) fn add_bounds(schemas: &mut Map<String, Value>) {
     }
     if let Some(enqueue) = schemas.get_mut("EnqueueRequest") {
         *enqueue = enqueue_request(enqueue);
+        let parts = enqueue_parts().into_iter();
+        schemas.extend(parts.map(|(name, schema)| (name.to_owned(), schema)));
     }
 }
 
@@ -131,9 +151,10 @@ fn allow_null(schema: &mut Value) {
 /// The bounds of single fields: schema, field, bounds.
 pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let words = || json!({ "minLength": 1, "pattern": WORDS });
+    let prompt = || json!({ "minLength": 1, "maxLength": MESSAGE_BODY_BYTES, "pattern": WORDS });
     let at_least_one = || json!({ "minimum": 1 });
     let path = || json!({ "pattern": ABSOLUTE_PATH });
-    let model = || json!({ "pattern": MODEL_REF });
+    let model = || json!({ "maxLength": MODEL_REF_BYTES, "pattern": MODEL_REF });
     let todos = json!({
         "maxItems": TODO_ITEMS,
         "items": {
@@ -147,9 +168,9 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     });
     let objective = json!({ "minLength": 1, "maxLength": OBJECTIVE_BYTES, "pattern": WORDS });
     vec![
-        ("PromptRequest", "text", words()),
+        ("PromptRequest", "text", prompt()),
         ("PromptRequest", "max_turns", at_least_one()),
-        ("RunRequest", "text", words()),
+        ("RunRequest", "text", prompt()),
         ("RunRequest", "max_turns", at_least_one()),
         ("RunRequest", "agent_id", nullable(new_agent_id())),
         ("RunRequest", "model", model()),
@@ -162,7 +183,8 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             "SetModelRequest",
             "fallback_models",
             json!({
-                "maxItems": FALLBACKS, "items": { "type": "string", "pattern": MODEL_REF },
+                "maxItems": FALLBACKS,
+                "items": { "type": "string", "maxLength": MODEL_REF_BYTES, "pattern": MODEL_REF },
             }),
         ),
         (
@@ -187,9 +209,18 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             "blocked_by",
             json!({ "maxLength": 0 }),
         ),
-        ("CreateTimerRequest", "duration_ms", at_least_one()),
-        ("CreateTimerRequest", "interval_ms", at_least_one()),
+        (
+            "CreateTimerRequest",
+            "duration_ms",
+            json!({ "minimum": 0, "maximum": TIMER_MAX_MS }),
+        ),
+        (
+            "CreateTimerRequest",
+            "interval_ms",
+            json!({ "minimum": TIMER_INTERVAL_MIN_MS, "maximum": TIMER_MAX_MS }),
+        ),
         ("CreateTimerRequest", "at", json!({ "format": "date-time" })),
+        ("CreateTimerRequest", "cron", json!({ "pattern": CRON })),
         (
             "CreateTimerRequest",
             "summary",
@@ -218,12 +249,15 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         (
             "SetWebhookRequest",
             "secret",
-            json!({ "minLength": 1, "maxLength": WEBHOOK_SECRET_BYTES, "pattern": PLAIN_SECRET }),
+            json!({ "minLength": 1, "maxLength": WEBHOOK_SECRET_BYTES, "pattern": SIGNING_SECRET }),
         ),
         (
             "UpdateWorkItemRequest",
             "recheck_after_ms",
-            json!({ "type": "null" }),
+            json!({
+                "type": "null",
+                "description": "Always null: a reminder belongs to a blocker, and only the agent names one.",
+            }),
         ),
         (
             "CreateDeliveryTargetRequest",
@@ -233,14 +267,21 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         (
             "CreateDeliveryTargetRequest",
             "agents",
-            json!({ "items": agent_id() }),
+            json!({ "items": new_agent_id() }),
+        ),
+        (
+            "CreateDeliveryTargetRequest",
+            "command",
+            json!({
+                "maxItems": TARGET_ARGUMENTS,
+                "items": { "type": "string", "maxLength": TARGET_ARGUMENT_BYTES },
+            }),
         ),
         (binding, "transport", named()),
         (binding, "operator_actor_id", named()),
         (binding, "default_route_id", named()),
         (binding, "binding_id", json!({ "pattern": TARGET_NAME })),
-        // Any other agent than that of the path is refused.
-        (binding, "target_agent_id", json!({ "type": "null" })),
+        (binding, "target_agent_id", nullable(agent_id())),
         (
             binding,
             "reply_route_ids",
@@ -252,7 +293,7 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         (
             binding,
             "delivery_callback_url",
-            json!({ "pattern": HTTP_ADDRESS }),
+            json!({ "pattern": HTTP_ADDRESS, "maxLength": ADDRESS_BYTES }),
         ),
         (
             binding,
@@ -278,7 +319,7 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         (
             "OperatorIngressRequest",
             "text",
-            json!({ "minLength": 1, "pattern": WORDS }),
+            json!({ "minLength": 1, "maxLength": MESSAGE_BODY_BYTES, "pattern": WORDS }),
         ),
         (
             "OperatorIngressRequest",
@@ -292,206 +333,4 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
 fn nullable(mut schema: Value) -> Value {
     schema["type"] = json!(["string", "null"]);
     schema
-}
-
-/// Exactly one of these fields has a value.
-fn one_of(fields: &[&str]) -> Value {
-    let alternative = |chosen: &&str| {
-        let others = fields.iter().filter(|field| field != &chosen);
-        let absent: Map<String, Value> = others
-            .map(|field| ((*field).to_owned(), json!({ "type": "null" })))
-            .collect();
-        let mut properties = absent;
-        properties.insert((*chosen).to_owned(), json!({ "not": { "type": "null" } }));
-        json!({ "required": [chosen], "properties": properties })
-    };
-    fields.iter().map(alternative).collect()
-}
-
-/// The scope of a budget says what its key names.
-fn budget_name() -> Value {
-    let scoped = |scopes: &[&str], key: Value| json!({ "properties": { "scope": { "enum": scopes }, "key": key }, "required": ["scope", "key"] });
-    json!([
-        scoped(&["agent", "tree"], new_agent_id()),
-        scoped(&["item"], json!({ "type": "string", "minLength": 1 })),
-        { "properties": { "scope": { "const": "host" }, "key": { "type": "null" } }, "required": ["scope"] },
-    ])
-}
-
-/// A budget limits tokens, money or both.
-fn budget_limits() -> Value {
-    json!([
-        { "properties": { "tokens": { "type": "integer" } }, "required": ["tokens"] },
-        { "properties": { "usd": { "type": "string" } }, "required": ["usd"] },
-    ])
-}
-
-/// A secret belongs to the two kinds of authentication that use it.
-fn delivery_auth() -> Value {
-    json!([
-        { "properties": { "kind": { "enum": ["bearer", "hmac"] }, "secret": { "type": "string", "minLength": 1 } }, "required": ["kind", "secret"] },
-        { "properties": { "kind": { "const": "none" }, "secret": { "type": "null" } }, "required": ["kind"] },
-    ])
-}
-
-/// A target has an address, with or without a secret, or a command.
-fn delivery_target() -> Value {
-    let address = json!({ "type": "string", "pattern": HTTP_ADDRESS });
-    json!([
-        {
-            "properties": {
-                "kind": { "enum": ["http", "ntfy"] },
-                "url": address,
-                "command": { "maxItems": 0 },
-                "auth": { "enum": ["bearer", "hmac"] },
-                "secret": { "type": "string", "minLength": 1 },
-            },
-            "required": ["url", "auth", "secret"],
-        },
-        {
-            "properties": {
-                "kind": { "enum": ["http", "ntfy"] },
-                "url": address,
-                "command": { "maxItems": 0 },
-                "auth": { "enum": ["none", null] },
-                "secret": { "type": "null" },
-            },
-            "required": ["url"],
-        },
-        {
-            "properties": {
-                "kind": { "const": "command" },
-                "url": { "type": "null" },
-                "command": { "minItems": 1 },
-                "auth": { "enum": ["none", null] },
-                "secret": { "type": "null" },
-            },
-            "required": ["command"],
-        },
-    ])
-}
-
-/// Only an abort names a run.
-fn control() -> Value {
-    json!([
-        { "properties": { "action": { "const": "abort" } } },
-        { "properties": { "run_id": { "type": "null" } } },
-    ])
-}
-
-/// Input is written, or the input is closed.
-fn task_input() -> Value {
-    json!([
-        { "required": ["input"], "properties": { "input": { "minLength": 1 } } },
-        { "required": ["close_input"], "properties": { "close_input": { "const": true } } },
-    ])
-}
-
-/// The sources of a skill.
-fn skill_source() -> Value {
-    let name = json!({ "type": "string", "minLength": 1, "pattern": WORDS });
-    let mode = json!({ "type": "string", "enum": ["linked", "copied"] });
-    let source = |kind: &str, required: &str, fields: Value| {
-        let mut properties = fields;
-        properties["kind"] = json!({ "const": kind });
-        json!({ "type": "object", "properties": properties, "required": ["kind", required] })
-    };
-    json!({ "anyOf": [
-        source("builtin", "name", json!({ "name": name })),
-        source("named", "name", json!({ "name": name, "mode": mode })),
-        source("local", "path", json!({ "path": { "type": "string", "pattern": ABSOLUTE_PATH }, "mode": mode })),
-        source("remote", "package", json!({ "package": name, "skill": { "type": ["string", "null"] }, "mode": mode })),
-    ] })
-}
-
-/// A message from outside: one content, from one kind of sender. Fields that claim an authority are not part of it.
-fn enqueue_request(known: &Value) -> Value {
-    let mut shared = known["properties"].clone();
-    if let Some(shared) = shared.as_object_mut() {
-        for field in [
-            "trust",
-            "authority",
-            "authority_class",
-            "text",
-            "json",
-            "body",
-            "kind",
-            "origin",
-        ] {
-            shared.remove(field);
-        }
-        shared.insert(
-            "priority".to_owned(),
-            json!({ "type": ["string", "null"], "enum": ["next", "normal", "background", null] }),
-        );
-    }
-    let contents = [
-        ("text", json!({ "type": "string" })),
-        ("json", json!({ "not": { "type": "null" } })),
-        ("body", body()),
-    ];
-    // A channel is named by the kind or by the origin.
-    let senders = [
-        ("webhook_event", webhook(), None),
-        ("channel_event", channel(), Some("kind")),
-        ("channel_event", channel(), Some("origin")),
-    ];
-    let mut alternatives = Vec::new();
-    for (content, schema) in &contents {
-        for (kind, origin, named) in &senders {
-            let mut properties = shared.clone();
-            for (other, _) in &contents {
-                properties[*other] = json!({ "type": "null" });
-            }
-            properties[*content] = schema.clone();
-            properties["kind"] = match named {
-                Some("kind") => json!({ "const": kind }),
-                _ => json!({ "enum": [kind, null] }),
-            };
-            properties["origin"] = match named {
-                Some("origin") => origin.clone(),
-                _ => json!({ "anyOf": [origin, { "type": "null" }] }),
-            };
-            let required: Vec<&str> = std::iter::once(*content).chain(*named).collect();
-            alternatives.push(json!({
-                "type": "object",
-                "additionalProperties": false,
-                "properties": properties,
-                "required": required,
-            }));
-        }
-    }
-    json!({ "description": known["description"], "anyOf": alternatives })
-}
-
-fn body() -> Value {
-    let text = json!({ "type": "string" });
-    json!({ "anyOf": [
-        { "type": "object", "properties": { "type": { "const": "text" }, "text": text }, "required": ["type", "text"] },
-        { "type": "object", "properties": { "type": { "const": "json" }, "value": {} }, "required": ["type", "value"] },
-    ] })
-}
-
-fn webhook() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "kind": { "const": "webhook" },
-            "source": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
-            "event_type": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
-        },
-        "required": ["kind", "source"],
-    })
-}
-
-fn channel() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "kind": { "const": "channel" },
-            "channel_id": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
-            "sender_id": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
-        },
-        "required": ["kind", "channel_id"],
-    })
 }

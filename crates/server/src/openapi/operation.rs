@@ -59,6 +59,8 @@ pub(super) enum Response {
     TypedOrArchive(SchemaOf),
     Stream,
     Text,
+    /// A file as it is.
+    File,
     /// A document of a format of its own.
     Document,
 }

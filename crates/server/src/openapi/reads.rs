@@ -1,6 +1,6 @@
 //! The description of every route that only reads: its summary, query and response.
 
-use super::operation::Response::{Document, Stream, Text, Typed};
+use super::operation::Response::{Document, File, Stream, Text, Typed};
 use super::operation::{
     Operation, QueryParam, number, pattern, read, required, schema_of, text, truth, words,
 };
@@ -25,7 +25,7 @@ use holon_domain::prompt_view::PromptView;
 use holon_domain::summary::AgentListEntry;
 use holon_domain::timer::TimerView;
 use holon_domain::transcript::TranscriptEntry;
-use holon_domain::trigger::TriggerRecord;
+use holon_domain::trigger::TriggerView;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemView;
 
@@ -41,14 +41,17 @@ const EVENT_PAGE: &[QueryParam] = &[
 
 /// Reference to a document of memory.
 const SOURCE_REF: &str =
-    r"^(agent_memory|workspace_profile|brief|episode|work_item):[A-Za-z0-9._-]{1,64}$";
+    r"^(agent_memory|workspace_profile|brief|episode|work_item):[^\s\x00-\x1f\x7f-\x9f]{1,200}$";
 
 /// Query of a page of usage.
 const USAGE_PAGE: &[QueryParam] = &[
     words("by", &["agent", "item", "day", "model"]),
     pattern("agent", r"^(?!tmp_)[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"),
     text("item"),
-    pattern("day", "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"),
+    pattern(
+        "day",
+        "^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$",
+    ),
     text("after"),
     number("limit", 1, limits::USAGE_PAGE as u64),
 ];
@@ -253,10 +256,16 @@ pub(super) const READS: &[Operation] = &[
         Typed(schema_of::<TaskOutputResponse>),
     ),
     read(
+        "/agents/{id}/attachment",
+        "Returns a file that the agent has attached to a notification or a brief.",
+        &[required("path", "^[^/].{0,511}$")],
+        File,
+    ),
+    read(
         "/agents/{id}/external-triggers",
         "Lists the external triggers of an agent, without their URLs.",
         &[],
-        Typed(schema_of::<Vec<TriggerRecord>>),
+        Typed(schema_of::<Vec<TriggerView>>),
     ),
     read(
         "/agents/{id}/webhook",
@@ -309,6 +318,12 @@ pub(super) const READS: &[Operation] = &[
         "Lists the timers of an agent.",
         &[FILTER, LIMIT],
         Typed(schema_of::<Vec<TimerView>>),
+    ),
+    read(
+        "/agents/{id}/timers/{timer}",
+        "Returns one timer, active or not.",
+        &[],
+        Typed(schema_of::<TimerView>),
     ),
     read(
         "/agents/{id}/worktree-summary",

@@ -74,6 +74,14 @@ impl RequestFault {
             "revoke one that is not used: holon token list",
         ),
     );
+    pub(crate) const NO_SUCH_ATTACHMENT: Self = Self::new(
+        StatusCode::NOT_FOUND,
+        RefusalText::with_hint(
+            "attachment_not_found",
+            "the agent has attached no such file, or it cannot be read any more",
+            "see what is attached in the briefs and the notifications of the agent",
+        ),
+    );
     pub(crate) const NO_SUCH_TOKEN: Self = Self::new(
         StatusCode::NOT_FOUND,
         RefusalText::with_hint(
@@ -425,7 +433,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 50] = [
+    pub(crate) const ALL: [Self; 51] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -433,6 +441,7 @@ impl RequestFault {
         Self::TOKEN_EXISTS,
         Self::TOKEN_MADE,
         Self::TOO_MANY_TOKENS,
+        Self::NO_SUCH_ATTACHMENT,
         Self::NO_SUCH_TOKEN,
         Self::DELIVERY_TARGET,
         Self::TRIGGER_URL,

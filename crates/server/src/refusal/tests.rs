@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 77] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 79] = [
     (
         "agent_stopped",
         409,
@@ -141,6 +141,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 77] = [
         ),
     ),
     (
+        "external_trigger_revoked",
+        403,
+        None,
+        Some(
+            "an operator allows it again with: holon trigger create --agent main --mode wake_hint",
+        ),
+    ),
+    (
         "callback_not_found",
         404,
         None,
@@ -244,6 +252,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 77] = [
         None,
         Some(
             "restore or mend the rows, then: holon agent start main; other agents are not affected",
+        ),
+    ),
+    (
+        "agent_unreadable",
+        409,
+        None,
+        Some(
+            "check the database with: holon doctor; what can be read of the agent: holon status --agent main",
         ),
     ),
     (

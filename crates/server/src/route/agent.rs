@@ -7,10 +7,10 @@ use crate::state::Act;
 use axum::Json;
 use holon_api::{
     AbortMode, AbortRunRequest, AbortRunResponse, ArchiveAgentResponse, ControlAction,
-    ControlRequest, ControlResponse, CreateAgentRequest, DeleteAgentResponse, EmptyRequest,
+    ControlRequest, ControlResponse, CreateAgentRequest, CreateAgentResponse, DeleteAgentResponse,
+    EmptyRequest,
 };
 use holon_domain::AgentId;
-use holon_domain::agent::IdentityView;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_engine::AfterAbort;
@@ -23,7 +23,8 @@ pub(crate) async fn create(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(request): OptionalJson<CreateAgentRequest>,
-) -> Result<Json<IdentityView>, Refusal> {
+) -> Result<Json<CreateAgentResponse>, Refusal> {
+    let trust = request.trust;
     let request = CreateAgent {
         agent_id: parse_new_agent_id(&agent_id)?,
         workspace: workspace_choice(request.workspace_root, request.cwd),
@@ -33,7 +34,8 @@ pub(crate) async fn create(
         },
         model: request.model.as_deref().map(parse_model).transpose()?,
     };
-    Ok(Json(state.control.create_agent(request).await?))
+    let identity = state.control.create_agent(request).await?;
+    Ok(Json(CreateAgentResponse::new(identity, trust)))
 }
 
 /// `POST /control/agents/{id}/control`: starts or stops an agent, or aborts its run.

@@ -17,6 +17,8 @@ use holon_engine::BudgetChange;
 
 /// Most of a limit: what the store can count.
 pub(crate) const LARGEST: u64 = i64::MAX as u64;
+/// Most digits of an amount of dollars before its point, leading zeros aside.
+const USD_DIGITS: usize = 12;
 
 /// `GET /budgets`: lists the budgets and how far each is used up.
 pub(crate) async fn list(
@@ -28,7 +30,12 @@ pub(crate) async fn list(
     Ok(Json(BudgetsResponse {
         agent_day_tokens: by_settings.agent_day_tokens,
         host_day_tokens: by_settings.host_day_tokens,
-        budgets: budgets.into_iter().map(BudgetView::from).collect(),
+        budgets: budgets
+            .standings
+            .into_iter()
+            .map(BudgetView::from)
+            .collect(),
+        unreadable: budgets.unreadable.into_iter().map(Into::into).collect(),
         time_zone: state.reads.time_zone(),
     }))
 }
@@ -50,9 +57,9 @@ pub(crate) async fn set(
     }
     if !state.control.is_known(&key.scope).await? {
         let key = &key;
-        return Err(RequestFault::BUDGET.refuse(format!(
-            "nothing is known of {key}; list agents with: holon agent list, and work items with: holon work list"
-        )));
+        let refused = RequestFault::BUDGET.refuse(format!("nothing is known of {key}"));
+        return Err(refused
+            .hint("list agents with: holon agent list, and work items with: holon work list"));
     }
     if limit_micro_usd.is_some()
         && let Some(model) = state.control.unpriced_model(&key.scope).await?
@@ -75,6 +82,7 @@ pub(crate) async fn set(
         BudgetChange::Added | BudgetChange::Changed => {
             let budgets = state.reads.budgets().await?;
             let set = budgets
+                .standings
                 .into_iter()
                 .find(|found| found.budget.key == budget.key);
             let meter = BudgetMeter::default();
@@ -127,7 +135,8 @@ fn read_usd(text: &str) -> Result<MicroUsd, Refusal> {
     };
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.is_empty() || part.len() > 6 || !is_number(whole) || !is_number(part) {
+    let is_large = whole.trim_start_matches('0').len() > USD_DIGITS;
+    if whole.is_empty() || is_large || part.len() > 6 || !is_number(whole) || !is_number(part) {
         return Err(refuse());
     }
     let whole: u64 = whole.parse().map_err(|_| refuse())?;

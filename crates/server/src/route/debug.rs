@@ -1,7 +1,7 @@
 //! Routes for the diagnosis of an agent.
 
 use crate::body::JsonBody;
-use crate::extract::{AgentPath, NoParams, Params};
+use crate::extract::{AgentPath, NoParams, Params, clamp_seq};
 use crate::refusal::Refusal;
 use crate::state::{Act, ReadState};
 use axum::Json;
@@ -24,7 +24,7 @@ pub(crate) async fn prompt(
     AgentPath(agent_id): AgentPath,
     Params(PromptParams { turn }): Params<PromptParams>,
 ) -> Result<Json<PromptView>, Refusal> {
-    Ok(Json(state.reads.prompt(&agent_id, turn).await?))
+    Ok(Json(state.reads.prompt(&agent_id, clamp_seq(turn)).await?))
 }
 
 /// `POST /control/agents/{id}/debug-prompt`: returns the prompt that the agent's next turn would begin with, if an

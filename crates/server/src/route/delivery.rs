@@ -4,7 +4,7 @@ use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{NoParams, Params};
 use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
-use crate::signature::check_secret;
+use crate::signature::check_sent_secret;
 use crate::state::{Act, ReadState};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -18,6 +18,7 @@ use holon_api::{
 use holon_domain::delivery::{
     DeliveryTarget, LaneState, OutboxLane, SubmitResult, TargetAuth, TargetKind,
 };
+use holon_domain::limits::{TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS};
 use holon_domain::request_key::TokenScope;
 use holon_domain::{AgentId, Timestamp};
 use holon_engine::{ControlHandle, LaneView, TargetMaking};
@@ -25,6 +26,17 @@ use serde::Serialize;
 
 /// Longest name of a target, in bytes. The name is part of the name of its secret.
 const NAME_BYTES: usize = 48;
+
+/// Longest address, in bytes.
+pub(crate) const ADDRESS_BYTES: usize = 2_048;
+
+/// Address of a receiver, without a user name or password in it. Other characters must be percent-encoded.
+pub(crate) const HTTP_ADDRESS: &str = concat!(
+    "^[Hh][Tt][Tt][Pp][Ss]?://",
+    r"([A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])",
+    "(:(6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[0-5]?[0-9]{1,4}))?",
+    "([/?#][!#-;=?-_a-~]*)?$",
+);
 
 /// `GET /delivery/targets`: lists the delivery targets with their state.
 pub(crate) async fn targets(
@@ -59,8 +71,8 @@ pub(crate) async fn add_target(
         return Err(RequestFault::DELIVERY_TARGET
             .refuse("a secret is needed exactly when auth is bearer or hmac"));
     }
-    if let (TargetAuth::Hmac, Some(secret)) = (kind.auth(), &secret) {
-        check_secret(secret.trim(), RequestFault::DELIVERY_TARGET)?;
+    if let Some(secret) = &secret {
+        check_sent_secret(secret, kind.auth(), RequestFault::DELIVERY_TARGET)?;
     }
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let name = request.name;
@@ -120,9 +132,16 @@ fn kind_of(request: &CreateDeliveryTargetRequest) -> Result<TargetKind, Refusal>
     match request.kind {
         TargetKindName::Http if !has_command => Ok(TargetKind::Http { url: url()?, auth }),
         TargetKindName::Ntfy if !has_command => Ok(TargetKind::Ntfy { url: url()?, auth }),
-        TargetKindName::Command if has_command && !has_url => Ok(TargetKind::Command {
-            argv: request.command.clone(),
-        }),
+        TargetKindName::Command if has_command && !has_url => {
+            let argv = request.command.clone();
+            let is_long = |argument: &String| argument.len() > TARGET_ARGUMENT_BYTES;
+            if argv.len() > TARGET_ARGUMENTS || argv.iter().any(is_long) {
+                return Err(refuse(&format!(
+                    "a command has up to {TARGET_ARGUMENTS} arguments of up to {TARGET_ARGUMENT_BYTES} bytes; put a longer script into a file"
+                )));
+            }
+            Ok(TargetKind::Command { argv })
+        }
         TargetKindName::Http | TargetKindName::Ntfy | TargetKindName::Command => Err(refuse(
             "an http or ntfy target has a url, a command target has a command",
         )),
@@ -130,19 +149,59 @@ fn kind_of(request: &CreateDeliveryTargetRequest) -> Result<TargetKind, Refusal>
 }
 
 /// Refuses an address that no request can be sent to. It may be on this machine or in a private network.
+/// [`HTTP_ADDRESS`] says the same as a pattern.
 pub(super) fn check_url(url: &str) -> Result<(), Refusal> {
-    let uri: Option<Uri> = url.parse().ok();
-    let is_http = |uri: &Uri| {
-        matches!(uri.scheme_str(), Some("http" | "https"))
-            && uri.host().is_some_and(|host| !host.is_empty())
-            && !uri.authority().is_some_and(|it| it.as_str().contains('@'))
-    };
-    if uri.as_ref().is_some_and(is_http) && url.len() <= 2_048 {
+    if url.len() <= ADDRESS_BYTES && is_address(url) && url.parse::<Uri>().is_ok() {
         return Ok(());
     }
     Err(RequestFault::DELIVERY_TARGET.refuse(
-        "the address is not of the form http://HOST/PATH or https://HOST/PATH, without a password in it",
+        "the address is not of the form http://HOST/PATH or https://HOST/PATH, without a password and with other \
+         characters percent-encoded",
     ))
+}
+
+fn is_address(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (host, port) = match authority.rfind([':', ']']) {
+        Some(at) if authority.as_bytes().get(at) == Some(&b':') => {
+            let (host, port) = authority.split_at(at);
+            (host, port.get(1..))
+        }
+        Some(_) | None => (authority, None),
+    };
+    let is_port = |port: &str| {
+        (1..=5).contains(&port.len())
+            && port.bytes().all(|byte| byte.is_ascii_digit())
+            && port.parse::<u16>().is_ok()
+    };
+    ["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known))
+        && is_host(host)
+        && port.is_none_or(is_port)
+        && path
+            .bytes()
+            .all(|byte| matches!(byte, b'!' | b'#'..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~'))
+}
+
+/// Returns true for a name, an IPv4 address, or an IPv6 address in brackets.
+fn is_host(host: &str) -> bool {
+    let (inner, is_of_host): (_, fn(u8) -> bool) = match host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+    {
+        Some(inner) => (inner, |byte| {
+            byte.is_ascii_hexdigit() || b":.".contains(&byte)
+        }),
+        None => (host, |byte| {
+            byte.is_ascii_alphanumeric() || b"._~-".contains(&byte)
+        }),
+    };
+    !inner.is_empty() && inner.bytes().all(is_of_host)
 }
 
 /// `POST /control/delivery/targets/{name}/test`: makes one attempt with a trial text.
@@ -278,6 +337,21 @@ mod tests {
     use super::*;
     use holon_domain::BindingId;
     use holon_domain::delivery::{DeliveryOutcome, DeliveryRoute, DeliveryStatus};
+
+    #[test]
+    fn a_command_has_few_and_short_arguments() {
+        let made = |count: usize, bytes: usize| {
+            let request = CreateDeliveryTargetRequest {
+                command: vec!["x".repeat(bytes); count],
+                ..serde_json::from_value(serde_json::json!({ "name": "n", "kind": "command" }))
+                    .expect("a request")
+            };
+            kind_of(&request).is_ok()
+        };
+        assert!(made(TARGET_ARGUMENTS, TARGET_ARGUMENT_BYTES));
+        assert!(!made(TARGET_ARGUMENTS + 1, 1));
+        assert!(!made(1, TARGET_ARGUMENT_BYTES + 1));
+    }
 
     #[test]
     fn a_route_fails_only_while_something_is_pending_and_has_failed_once_it_was_given_up() {

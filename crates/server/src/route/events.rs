@@ -18,6 +18,9 @@ use holon_domain::request_key::TokenScope;
 use holon_engine::Error;
 use serde::Deserialize;
 
+/// Header with the cursor of a reader that reconnects.
+pub(crate) const LAST_EVENT_ID: &str = "last-event-id";
+
 /// Query of an event page.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -195,15 +198,43 @@ fn check_ahead(after_seq: Option<u64>, newest_seq: u64) -> Result<(), Refusal> {
 }
 
 /// Returns the cursor of the `Last-Event-ID` header, else that of the query. A browser that reconnects repeats its first
-/// URL and adds the header, so the header is the newer one.
+/// URL and adds the header, so the header is the newer one. An empty one names no event.
 fn cursor(after_seq: Option<u64>, headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
-    let Some(value) = headers.get("last-event-id") else {
+    let refused = || RequestFault::CURSOR.refuse("Last-Event-ID is not a number");
+    let Some(value) = headers.get(LAST_EVENT_ID) else {
         return Ok(after_seq);
     };
-    let seq = value
-        .to_str()
-        .ok()
-        .and_then(|text| text.trim().parse().ok());
-    seq.map(Some)
-        .ok_or_else(|| RequestFault::CURSOR.refuse("Last-Event-ID is not a number"))
+    let text = value.to_str().map_err(|_| refused())?.trim();
+    if text.is_empty() {
+        return Ok(after_seq);
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(refused());
+    }
+    // A number beyond the range is beyond every event.
+    Ok(Some(text.parse().unwrap_or(u64::MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn an_empty_header_names_no_event_and_a_huge_one_is_beyond_all() {
+        let read = |header: Option<&'static str>| {
+            let mut headers = HeaderMap::new();
+            if let Some(value) = header {
+                headers.insert(LAST_EVENT_ID, HeaderValue::from_static(value));
+            }
+            cursor(Some(3), &headers).map_err(|refusal| refusal.into_body().code)
+        };
+        assert_eq!(read(None), Ok(Some(3)));
+        assert_eq!(read(Some("")), Ok(Some(3)));
+        assert_eq!(read(Some("7")), Ok(Some(7)));
+        assert_eq!(read(Some("99999999999999999999999")), Ok(Some(u64::MAX)));
+        for nonsense in ["x", "-1", "+1", "1.5"] {
+            assert!(read(Some(nonsense)).is_err(), "{nonsense}");
+        }
+    }
 }

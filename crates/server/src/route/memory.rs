@@ -1,7 +1,7 @@
 //! Routes that search and read an agent's memory, and rebuild its index.
 
 use crate::body::OptionalJson;
-use crate::extract::{AgentPath, NoParams, Params, check_limit};
+use crate::extract::{AgentPath, NoParams, Params, check_limit, clamp_seq};
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ReadState};
 use axum::Json;
@@ -96,7 +96,9 @@ pub(crate) async fn episodes(
 ) -> Result<Json<EpisodePage>, Refusal> {
     let limit = check_limit(params.limit, EPISODES_PAGE as u64, EPISODES_PAGE_MAX as u64)?;
     let limit = usize::try_from(limit).unwrap_or(EPISODES_PAGE_MAX);
-    let page = state.reads.episodes(&agent_id, params.before_seq, limit);
+    let page = state
+        .reads
+        .episodes(&agent_id, clamp_seq(params.before_seq), limit);
     Ok(Json(page.await?))
 }
 

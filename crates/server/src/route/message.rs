@@ -9,8 +9,9 @@ use crate::extract::{AgentPath, NoParams, Params};
 use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ActState};
+use axum::http::HeaderMap;
 use axum::{Extension, Json};
-use holon_api::{AdmittedResponse, EnqueueRequest, PromptRequest};
+use holon_api::{AdmittedResponse, CLI_SURFACE, EnqueueRequest, PromptRequest, SURFACE_HEADER};
 use holon_domain::AgentId;
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::message::{
@@ -24,9 +25,28 @@ pub(crate) async fn prompt(
     Act(state): Act,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
+    Extension(caller): Extension<Caller>,
+    headers: HeaderMap,
     JsonBody(request): JsonBody<PromptRequest>,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
-    admit(&state, &agent_id, prompt_ingress(request)).await
+    let surface = surface_of(&headers, &caller);
+    admit(&state, &agent_id, prompt_ingress(request, surface)).await
+}
+
+/// Returns the surface of a prompt: the program's own if it says so at the local socket, else the route. A program that
+/// comes over the network is no local process.
+fn surface_of(headers: &HeaderMap, caller: &Caller) -> DeliverySurface {
+    let says_cli = headers
+        .get(SURFACE_HEADER)
+        .is_some_and(|named| named == CLI_SURFACE);
+    match caller {
+        Caller::Local if says_cli => DeliverySurface::CliPrompt,
+        Caller::Local
+        | Caller::Anonymous
+        | Caller::Agent(_)
+        | Caller::Control
+        | Caller::Named(_) => DeliverySurface::HttpControlPrompt,
+    }
 }
 
 /// `POST /agents/{id}/enqueue`: queues an event from outside.
@@ -95,7 +115,7 @@ fn own_ingress(ingress: Ingress) -> Ingress {
     }
 }
 
-fn prompt_ingress(request: PromptRequest) -> Ingress {
+fn prompt_ingress(request: PromptRequest, surface: DeliverySurface) -> Ingress {
     let at_most = request.trust.map(AuthorityClass::from);
     let usual = match request.trust {
         None | Some(TrustLevel::TrustedOperator) => Priority::Interject,
@@ -115,7 +135,7 @@ fn prompt_ingress(request: PromptRequest) -> Ingress {
         ..Ingress::operator_prompt(
             request.text,
             request.priority.unwrap_or(usual),
-            DeliverySurface::HttpControlPrompt,
+            surface,
             AdmissionContext::ControlAuthenticated,
         )
     }

@@ -5,15 +5,15 @@ use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params};
 use crate::gate::Caller;
 use crate::refusal::{Refusal, RequestFault};
-use crate::signature::check_secret;
+use crate::signature::check_sent_secret;
 use crate::state::{Act, ReadState};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::{Extension, Json};
 use holon_api::{
-    AdmittedResponse, EmptyRequest, OperatorBindingResponse, OperatorBindingView,
-    OperatorBindingsResponse, OperatorIngressRequest, OperatorTransportBindingRequest,
-    RetryDeliveriesResponse, RevokeBindingResponse,
+    AdmittedResponse, DeliveryAuthRequest, EmptyRequest, OperatorBindingResponse,
+    OperatorBindingView, OperatorBindingsResponse, OperatorIngressRequest,
+    OperatorTransportBindingRequest, RetryDeliveriesResponse, RevokeBindingResponse,
 };
 use holon_domain::delivery::TargetAuth;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
@@ -164,12 +164,20 @@ fn check_binding(
     if !request.capabilities.text {
         return refuse("a transport must be able to show text".to_owned());
     }
-    if let (TargetAuth::Hmac, Some(secret)) =
-        (request.delivery_auth.kind, &request.delivery_auth.secret)
-    {
-        check_secret(secret.trim(), RequestFault::OPERATOR_BINDING)?;
-    }
+    check_auth_secret(&request.delivery_auth)?;
     check_url(&request.delivery_callback_url)
+}
+
+/// Checks the secret of deliveries. An absent one may be stored already.
+fn check_auth_secret(auth: &DeliveryAuthRequest) -> Result<(), Refusal> {
+    let fault = RequestFault::OPERATOR_BINDING;
+    match (auth.kind, auth.secret.as_deref()) {
+        (_, None) => Ok(()),
+        (TargetAuth::None, Some(_)) => Err(fault.refuse("delivery_auth none takes no secret")),
+        (kind @ (TargetAuth::Bearer | TargetAuth::Hmac), Some(secret)) => {
+            check_sent_secret(secret, kind, fault)
+        }
+    }
 }
 
 /// `POST /control/agents/{id}/operator-bindings/{binding}/revoke`: ends a binding at once.

@@ -5,9 +5,9 @@ use crate::body::JsonBody;
 use crate::extract::Params;
 use crate::refusal::{Refusal, RequestFault};
 use crate::run_stream;
-use crate::state::{Act, ActState};
-use axum::Json;
+use crate::state::{Act, ActState, Connection};
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Json};
 use holon_domain::message::AdmissionContext;
 use holon_domain::run::RunOnceResponse;
 use holon_engine::request::{HomeChoice, RunRequest};
@@ -30,11 +30,13 @@ pub(crate) struct RunParams {
 pub(crate) async fn run(
     Act(state): Act,
     Params(params): Params<RunParams>,
+    connection: Option<Extension<Connection>>,
     JsonBody(request): JsonBody<holon_api::RunRequest>,
 ) -> Result<Response, Refusal> {
     let request = translate(request)?;
     if params.deltas {
-        return run_stream::open(&state, request).await;
+        let connection = connection.map(|Extension(connection)| connection);
+        return run_stream::open(&state, request, connection).await;
     }
     let outcome = await_outcome(&state, request, None).await?;
     Ok(Json(outcome).into_response())

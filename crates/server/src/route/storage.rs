@@ -41,6 +41,7 @@ pub(crate) async fn report(
         output_files: sizes.outputs.files,
         output_bytes: sizes.outputs.bytes,
         agents,
+        unreadable_rows: sizes.passed_over,
     }))
 }
 

@@ -8,14 +8,14 @@ use axum::Json;
 use axum::extract::State;
 use holon_api::{CreateTriggerRequest, EmptyRequest, RevealTriggerResponse};
 use holon_domain::TriggerId;
-use holon_domain::trigger::TriggerRecord;
+use holon_domain::trigger::TriggerView;
 
 /// `GET /agents/{id}/external-triggers`: the active and the newest revoked ones, newest first.
 pub(crate) async fn list(
     State(state): State<ReadState>,
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
-) -> Result<Json<Vec<TriggerRecord>>, Refusal> {
+) -> Result<Json<Vec<TriggerView>>, Refusal> {
     Ok(Json(state.reads.triggers(&agent_id).await?))
 }
 
@@ -25,11 +25,11 @@ pub(crate) async fn create(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
     JsonBody(request): JsonBody<CreateTriggerRequest>,
-) -> Result<Json<TriggerRecord>, Refusal> {
+) -> Result<Json<TriggerView>, Refusal> {
     let made = state
         .control
         .create_trigger(&agent_id, request.delivery_mode);
-    Ok(Json(made.await?))
+    Ok(Json(made.await?.view()))
 }
 
 /// `POST /control/agents/{id}/external-triggers/{trigger}/rotate`: gives a trigger another URL.
@@ -38,9 +38,11 @@ pub(crate) async fn rotate(
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
-) -> Result<Json<TriggerRecord>, Refusal> {
+) -> Result<Json<TriggerView>, Refusal> {
     let id = TriggerId::from_stored(member);
-    Ok(Json(state.control.rotate_trigger(&agent_id, id).await?))
+    Ok(Json(
+        state.control.rotate_trigger(&agent_id, id).await?.view(),
+    ))
 }
 
 /// `POST /control/agents/{id}/external-triggers/{trigger}/revoke`: makes the URL of a trigger useless.
@@ -49,9 +51,11 @@ pub(crate) async fn revoke(
     MemberPath { agent_id, member }: MemberPath,
     Params(NoParams {}): Params<NoParams>,
     OptionalJson(EmptyRequest { trust: _ }): OptionalJson<EmptyRequest>,
-) -> Result<Json<TriggerRecord>, Refusal> {
+) -> Result<Json<TriggerView>, Refusal> {
     let id = TriggerId::from_stored(member);
-    Ok(Json(state.control.revoke_trigger(&agent_id, id).await?))
+    Ok(Json(
+        state.control.revoke_trigger(&agent_id, id).await?.view(),
+    ))
 }
 
 /// `POST /control/agents/{id}/external-triggers/{trigger}/reveal`: shows the URL of an active trigger.
@@ -67,6 +71,6 @@ pub(crate) async fn reveal(
     Ok(Json(RevealTriggerResponse {
         ok: true,
         trigger_url,
-        external_trigger,
+        external_trigger: external_trigger.view(),
     }))
 }

@@ -62,12 +62,43 @@ pub(crate) async fn list(
 
 /// Refuses a text that is no day, so that a misspelt one is not taken for a day without usage.
 fn check_day(day: String) -> Result<String, Refusal> {
-    let digits = |part: &str, count: usize| {
-        part.len() == count && part.bytes().all(|byte| byte.is_ascii_digit())
+    let number = |part: &str, digits: usize, most: u16| {
+        let is_written = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        is_written
+            && part
+                .parse()
+                .is_ok_and(|number| (1..=most).contains(&number))
     };
     let parts: Vec<&str> = day.split('-').collect();
     match parts.as_slice() {
-        [year, month, date] if digits(year, 4) && digits(month, 2) && digits(date, 2) => Ok(day),
-        _ => Err(RequestFault::QUERY.refuse(format!("day {day:?} is not written as YYYY-MM-DD"))),
+        [year, month, date]
+            if number(year, 4, 9_999) && number(month, 2, 12) && number(date, 2, 31) =>
+        {
+            Ok(day)
+        }
+        _ => {
+            Err(RequestFault::QUERY.refuse(format!("day {day:?} is no day written as YYYY-MM-DD")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_day_of_the_calendar_is_taken() {
+        for (day, is_right) in [
+            ("2026-11-18", true),
+            ("2026-12-31", true),
+            ("9999-99-99", false),
+            ("2026-00-01", false),
+            ("2026-1-18", false),
+            ("2026-11-18-", false),
+            ("0000-01-01", false),
+            ("+026-11-18", false),
+        ] {
+            assert_eq!(check_day(day.to_owned()).is_ok(), is_right, "{day}");
+        }
     }
 }

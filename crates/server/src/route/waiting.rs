@@ -78,6 +78,16 @@ pub(crate) async fn timers(
     Ok(Json(state.reads.timers(&agent_id, which, limit).await?))
 }
 
+/// `GET /agents/{id}/timers/{timer}`: one timer, active or not.
+pub(crate) async fn timer(
+    State(state): State<ReadState>,
+    MemberPath { agent_id, member }: MemberPath,
+    Params(NoParams {}): Params<NoParams>,
+) -> Result<Json<TimerView>, Refusal> {
+    let id = TimerId::from_stored(member);
+    Ok(Json(state.reads.timer(&agent_id, id).await?))
+}
+
 /// `POST /control/agents/{id}/timers`: creates a timer.
 pub(crate) async fn create_timer(
     Act(state): Act,

@@ -23,17 +23,19 @@ use holon_engine::request::Ingress;
 use holon_engine::{Error, Rejection, WebhookTerms};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 const WEBHOOK_BODY: BodyLimit = BodyLimit {
     what: "webhook body",
     max: WEBHOOK_BODY_BYTES,
 };
+/// Name of GitHub's way to sign.
+const GITHUB: &str = "github";
+/// Header in which GitHub names the type of an event.
+const GITHUB_EVENT: HeaderName = HeaderName::from_static("x-github-event");
 /// Headers that may name the type of an event.
-const EVENT_TYPES: [HeaderName; 2] = [
-    HeaderName::from_static("x-github-event"),
-    HeaderName::from_static("webhook-event"),
-];
+const EVENT_TYPES: [HeaderName; 2] = [GITHUB_EVENT, HeaderName::from_static("webhook-event")];
 
 /// Query of a webhook. A sender can name itself; it can claim nothing else.
 #[derive(Deserialize)]
@@ -79,7 +81,7 @@ pub(crate) async fn deliver(
         .iter()
         .map(|(kind, mark)| (*kind, mark.as_str()))
         .collect();
-    let content = DeliveryContent::of(content_type(&headers), &payload);
+    let content = content_of(&proof, &headers, &payload);
     let ingress = ingress(&proof, params, &headers, delivery_id.as_deref(), content);
     let admitted = state.control.deliver_webhook(&agent_id, &marks, ingress);
     let admitted = admitted.await.map_err(|error| hide_agent(&state, error))?;
@@ -100,14 +102,64 @@ async fn find_receiver(
         .ok()
         .and_then(|Path(text)| AgentId::parse_stored(&text).ok())
         .ok_or_else(unknown)?;
-    let terms = state.control.webhook_terms(&agent_id).await?;
-    let terms = terms.ok_or_else(unknown)?;
-    let secret = state.manage.webhook_secret(&agent_id, terms.birth).await;
-    let secret = secret.map_err(|reason| hide_secret_fault(&reason))?;
-    if secret.is_none() && !terms.allow_unsigned {
-        return Err(unknown());
+    let (secrets, limits) = (&state.host.webhook_secrets, &state.host.deliveries);
+    if !secrets.is_receiver(&agent_id) {
+        secrets.fill(find_receivers(state)).await;
     }
-    Ok((agent_id, terms, secret))
+    let is_guess = !secrets.is_receiver(&agent_id);
+    if is_guess {
+        limits.count_name(state.control.elapsed())?;
+    }
+    let found = find_known(state, &agent_id).await?;
+    secrets.note_receiver(&agent_id, found.is_some());
+    match found {
+        Some((terms, secret)) => {
+            if is_guess {
+                limits.give_back_name();
+            }
+            Ok((agent_id, terms, secret))
+        }
+        None if is_guess => Err(unknown_webhook()),
+        None => Err(unknown()),
+    }
+}
+
+/// Lists the agents that accept webhooks, as far as they can be read.
+async fn find_receivers(state: &ActState) -> Vec<AgentId> {
+    let agents = state.reads.webhook_agents().await;
+    let agents = agents.unwrap_or_else(|error| {
+        tracing::warn!(%error, "the agents that accept webhooks cannot be listed");
+        Vec::new()
+    });
+    let (mut receivers, mut others) = (Vec::new(), Vec::new());
+    for (agent_id, allow_unsigned) in agents {
+        if allow_unsigned {
+            receivers.push(agent_id);
+        } else {
+            others.push(agent_id);
+        }
+    }
+    match state.manage.with_webhook_secret(others).await {
+        Ok(found) => receivers.extend(found),
+        Err(reason) => tracing::warn!(reason, "the secrets of webhooks cannot be listed"),
+    }
+    receivers
+}
+
+/// Looks up an agent and its secret. `None` if no agent of this name accepts webhooks.
+async fn find_known(
+    state: &ActState,
+    agent_id: &AgentId,
+) -> Result<Option<(WebhookTerms, Option<SecretString>)>, Refusal> {
+    let (secrets, now) = (&state.host.webhook_secrets, state.control.elapsed());
+    let terms = secrets.find_terms(state.control.webhook_terms(agent_id));
+    let Some(terms) = terms.await? else {
+        return Ok(None);
+    };
+    let look_up = state.manage.webhook_secret(agent_id, terms.birth);
+    let secret = secrets.find(agent_id, terms.birth, now, look_up).await;
+    let secret = secret.map_err(|reason| hide_secret_fault(&reason))?;
+    Ok((secret.is_some() || terms.allow_unsigned).then_some((terms, secret)))
 }
 
 /// Counts a guess, and answers that there is no such webhook.
@@ -155,28 +207,35 @@ fn prove(
         None => Unproven::Unsigned,
     };
     match unproven {
-        Unproven::Unsigned if terms.allow_unsigned => Ok(Proof {
-            context: AdmissionContext::PublicUnauthenticated,
-            scheme: "none",
-            source: "http",
-            marks: Vec::new(),
-        }),
+        Unproven::Unsigned if terms.allow_unsigned => Ok(unsigned_proof()),
         Unproven::Unsigned => {
             Err(RequestFault::WEBHOOK_SIGNATURE.refuse("the webhook has no signature"))
         }
         Unproven::Wrong => {
             Err(RequestFault::WEBHOOK_SIGNATURE.refuse("the signature of the webhook is wrong"))
         }
+        Unproven::DottedId => Err(RequestFault::WEBHOOK_SIGNATURE.refuse(
+            "the id of the webhook has a dot, so its signature could stand for another message; send an id without one",
+        )),
         Unproven::OutsideWindow => {
             Err(RequestFault::WEBHOOK_TIME.refuse("the time of the webhook is too far away"))
         }
     }
 }
 
+const fn unsigned_proof() -> Proof {
+    Proof {
+        context: AdmissionContext::PublicUnauthenticated,
+        scheme: "none",
+        source: "http",
+        marks: Vec::new(),
+    }
+}
+
 fn signed_proof(signed: Signed) -> Proof {
     let (scheme, source, mark) = match signed {
         Signed::Standard { id } => ("standard_webhooks", "webhook", ("signed_id", id)),
-        Signed::GitHub { signature } => ("github", "github", ("signature", signature)),
+        Signed::GitHub { signature } => (GITHUB, "github", ("signature", signature)),
     };
     Proof {
         context: AdmissionContext::SignedIntegration,
@@ -184,6 +243,51 @@ fn signed_proof(signed: Signed) -> Proof {
         source,
         marks: vec![mark],
     }
+}
+
+/// Takes the content of a webhook. GitHub can send its JSON as the field `payload` of a form; it is unwrapped, because the
+/// agent is to read the event and not its envelope. The signature is that of the form. Without one, GitHub is known by
+/// the header that names its event: whoever may send unsigned webhooks could send the JSON as well.
+fn content_of(proof: &Proof, headers: &HeaderMap, payload: &[u8]) -> DeliveryContent {
+    let content_type = content_type(headers);
+    let is_github = match proof.context {
+        AdmissionContext::SignedIntegration => proof.scheme == GITHUB,
+        _ => headers.contains_key(GITHUB_EVENT),
+    };
+    let unwrapped = is_github.then(|| form_payload(content_type.as_deref(), payload));
+    match unwrapped.flatten() {
+        Some(json) => DeliveryContent::of(Some("application/json".to_owned()), json.as_bytes()),
+        None => DeliveryContent::of(content_type, payload),
+    }
+}
+
+/// Returns the field `payload` of a form, if it is JSON.
+fn form_payload(content_type: Option<&str>, payload: &[u8]) -> Option<String> {
+    let essence = content_type?.split(';').next()?.trim();
+    if !essence.eq_ignore_ascii_case("application/x-www-form-urlencoded") {
+        return None;
+    }
+    let mut fields = payload.split(|byte| *byte == b'&');
+    let json = decode_field(fields.find_map(|field| field.strip_prefix(b"payload="))?)?;
+    serde_json::from_str::<IgnoredAny>(&json).ok().map(|_| json)
+}
+
+/// Decodes a field of a form. `None` if it is not UTF-8, or a percent sign is not followed by two digits.
+fn decode_field(field: &[u8]) -> Option<String> {
+    let mut decoded = Vec::with_capacity(field.len());
+    let mut bytes = field.iter().copied();
+    let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let (high, low) = (digit(bytes.next())?, digit(bytes.next())?);
+                u8::try_from(high * 16 + low).ok()?
+            }
+            plain => plain,
+        });
+    }
+    String::from_utf8(decoded).ok()
 }
 
 /// Adds the sender's id to the marks. Ids of senders that are not proven are kept apart from the others.
@@ -278,11 +382,14 @@ pub(crate) async fn set(
         if let Some(secret) = secret {
             let manage = &state.manage;
             let stored = manage.set_webhook_secret(&agent_id, terms.birth, secret);
-            stored.await.map_err(unusable_secret)?;
+            let stored = stored.await;
+            state.host.webhook_secrets.forget(&agent_id).await;
+            stored.map_err(unusable_secret)?;
         }
         let control = &state.control;
         let configured = control.configure_webhook(&agent_id, request.allow_unsigned);
         configured.await?;
+        state.host.webhook_secrets.note_receiver(&agent_id, true);
     }
     describe(&state, agent_id).await
 }
@@ -297,6 +404,7 @@ pub(crate) async fn remove(
     present_terms(&state, &agent_id).await?;
     if !state.control.is_decided(&agent_id).await? {
         let removed = state.manage.remove_webhook_secret(&agent_id).await;
+        state.host.webhook_secrets.forget(&agent_id).await;
         removed.map_err(unusable_secret)?;
         state.control.configure_webhook(&agent_id, false).await?;
     }
@@ -327,4 +435,65 @@ async fn describe(state: &ActState, agent_id: AgentId) -> Result<Json<WebhookRes
 
 fn webhook_url(base: &str, agent_id: &AgentId) -> String {
     format!("{base}/webhooks/generic/{agent_id}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::header::CONTENT_TYPE;
+    use holon_domain::message::Body;
+
+    fn is_unwrapped(proof: &Proof, headers: &HeaderMap, payload: &[u8], json: &Body) -> bool {
+        content_of(proof, headers, payload).body == *json
+    }
+
+    #[test]
+    fn a_form_of_github_is_read_as_the_json_in_it() {
+        let proof = |signed: Signed| signed_proof(signed);
+        let github = || {
+            proof(Signed::GitHub {
+                signature: String::new(),
+            })
+        };
+        let form = "application/x-www-form-urlencoded; charset=utf-8";
+        let of_kind = |kind: &str| {
+            let kind = kind.parse().expect("a value");
+            HeaderMap::from_iter([(CONTENT_TYPE, kind)])
+        };
+        let read = |proof: &Proof, kind: &str, payload: &[u8]| {
+            content_of(proof, &of_kind(kind), payload).body
+        };
+        let payload = b"payload=%7B%22a%22%3A+%22x%26y+%C3%BC%2B%22%7D&other=1";
+        let value = json!({ "a": "x&y ü+" });
+        let unwrapped = Body::Json { value };
+        assert_eq!(read(&github(), form, payload), unwrapped);
+        let mut unsigned = of_kind(form);
+        assert!(!is_unwrapped(
+            &unsigned_proof(),
+            &unsigned,
+            payload,
+            &unwrapped
+        ));
+        unsigned.insert(GITHUB_EVENT, "push".parse().expect("a value"));
+        assert!(is_unwrapped(
+            &unsigned_proof(),
+            &unsigned,
+            payload,
+            &unwrapped
+        ));
+        let is_wrapped =
+            |body: Body| matches!(body, Body::Json { value } if value.get("body_base64").is_some());
+        for other in [
+            b"state=1".as_slice(),
+            b"payload=no+json",
+            b"payload=%7",
+            b"payload=%zz",
+            b"payload=%ff",
+        ] {
+            assert!(is_wrapped(read(&github(), form, other)), "{other:?}");
+        }
+        let standard = proof(Signed::Standard { id: String::new() });
+        assert!(is_wrapped(read(&standard, form, payload)));
+        assert!(is_wrapped(read(&github(), "application/x-other", payload)));
+    }
 }

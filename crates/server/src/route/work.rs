@@ -2,7 +2,7 @@
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, MemberPath, NoParams, Params, check_limit};
-use crate::refusal::{Refusal, RequestFault};
+use crate::refusal::Refusal;
 use crate::state::{Act, ReadState};
 use axum::Json;
 use axum::extract::State;
@@ -11,8 +11,9 @@ use holon_api::{
 };
 use holon_domain::WorkItemId;
 use holon_domain::intent::{BlockerChange, NewWorkItem, WorkItemChange, WorkItemFilter};
-use holon_domain::limits::{LIST_PAGE_MAX, RECHECK_MS};
+use holon_domain::limits::LIST_PAGE_MAX;
 use holon_domain::work_item::{WorkItemCursor, WorkItemView};
+use holon_engine::{Error, Rejection};
 use serde::Deserialize;
 
 /// Default number of items in a response.
@@ -115,25 +116,18 @@ pub(crate) async fn resume(
 
 /// Converts a request to a change. The core checks its texts.
 fn item_change(request: UpdateWorkItemRequest) -> Result<WorkItemChange, Refusal> {
-    let cleared = |text: &String| text.is_empty();
-    let blocker = match (request.blocked_by, request.recheck_after_ms) {
-        (Some(Some(text)), recheck) if !cleared(&text) => Some(BlockerChange::Set {
-            text,
-            recheck_after_ms: recheck.unwrap_or(RECHECK_MS),
-        }),
-        (_, Some(_)) => {
-            return Err(RequestFault::REQUEST
-                .refuse("recheck_after_ms needs a blocker")
-                .hint("send blocked_by with it, or leave it out"));
-        }
-        (Some(_), None) => Some(BlockerChange::Clear),
-        (None, None) => None,
-    };
+    let names_blocker = matches!(&request.blocked_by, Some(Some(text)) if !text.is_empty());
+    if names_blocker || request.recheck_after_ms.is_some() {
+        let reason = "only the agent names a blocker and when to look at it again; send it a message that says \
+                      what is in the way";
+        let reason = reason.to_owned();
+        return Err(Error::Rejected(Rejection::InvalidWork { reason }).into());
+    }
     Ok(WorkItemChange {
         objective: request.objective,
         plan_status: request.plan_status,
         todo_list: request.todo_list,
-        blocker,
+        blocker: request.blocked_by.map(|_| BlockerChange::Clear),
     })
 }
 
@@ -150,20 +144,17 @@ mod tests {
     }
 
     #[test]
-    fn null_and_empty_clear_a_blocker_and_absent_leaves_it() {
-        let set = |text: &str, recheck_after_ms| {
-            Ok(Some(BlockerChange::Set {
-                text: text.to_owned(),
-                recheck_after_ms,
-            }))
-        };
-        let refused = Err(Some("invalid_request".to_owned()));
+    fn null_and_empty_clear_a_blocker_and_only_the_agent_names_one() {
+        let refused = Err(Some("invalid_work".to_owned()));
         for (json, expected) in [
             ("{}", Ok(None)),
             (r#"{"blocked_by":null}"#, Ok(Some(BlockerChange::Clear))),
             (r#"{"blocked_by":""}"#, Ok(Some(BlockerChange::Clear))),
-            (r#"{"blocked_by":"x"}"#, set("x", RECHECK_MS)),
-            (r#"{"blocked_by":"x","recheck_after_ms":5}"#, set("x", 5)),
+            (r#"{"blocked_by":"x"}"#, refused.clone()),
+            (
+                r#"{"blocked_by":"x","recheck_after_ms":5}"#,
+                refused.clone(),
+            ),
             (r#"{"recheck_after_ms":5}"#, refused.clone()),
             (r#"{"blocked_by":null,"recheck_after_ms":5}"#, refused),
         ] {

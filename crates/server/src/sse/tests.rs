@@ -21,7 +21,8 @@ impl SetupReader for NoSetup {
     }
 }
 
-fn host(streams: usize) -> Arc<Host> {
+/// Creates a host with this many places for streams.
+pub(crate) fn host(streams: usize) -> Arc<Host> {
     Arc::new(Host {
         default_agent: agent("main"),
         workspace_dir: String::new(),
@@ -31,10 +32,13 @@ fn host(streams: usize) -> Arc<Host> {
         named_tokens: Arc::default(),
         served_keys: Arc::default(),
         deliveries: Default::default(),
+        webhook_secrets: Default::default(),
         bodies: Default::default(),
         counters: Default::default(),
         advertise_url: None,
         streams: Arc::new(Semaphore::new(streams)),
+        run_streams: Arc::new(Semaphore::new(streams)),
+        replays: Arc::new(Semaphore::new(1)),
         shutdown: CancellationToken::new(),
         tasks: TaskTracker::new(),
         cut_off: CancellationToken::new(),
@@ -54,10 +58,21 @@ fn request(name: &str) -> StreamRequest {
 
 /// Creates a pump that has sent everything up to `cursor`, with the receiver of its chunks.
 fn pump(engine: &TestEngine, name: &str, cursor: u64) -> (Pump, mpsc::Receiver<Bytes>) {
-    let (chunks, received) = mpsc::channel(CHUNKS);
+    pump_of(host(1), engine, name, cursor)
+}
+
+fn pump_of(
+    host: Arc<Host>,
+    engine: &TestEngine,
+    name: &str,
+    cursor: u64,
+) -> (Pump, mpsc::Receiver<Bytes>) {
+    let (chunks, received) = ChunkSender::open(&host, StreamKind::Events, None)
+        .ok()
+        .unwrap();
     let pump = Pump {
         reads: Arc::new(engine.reads()),
-        host: host(1),
+        host,
         request: request(name),
         cursor,
         deltas: None,
@@ -89,6 +104,7 @@ async fn one_stream_more_than_allowed_is_refused() {
     let state = ReadState {
         host: host(0),
         reads: Arc::new(engine.reads()),
+        stream_reads: Arc::new(engine.reads()),
         setup: Arc::new(NoSetup),
         meters: engine.control().meters(),
         transport: Transport::Unix,
@@ -107,6 +123,7 @@ async fn a_reader_who_leaves_makes_room_for_another() {
     let state = ReadState {
         host: host(1),
         reads: Arc::new(engine.reads()),
+        stream_reads: Arc::new(engine.reads()),
         setup: Arc::new(NoSetup),
         meters: engine.control().meters(),
         transport: Transport::Unix,
@@ -185,10 +202,53 @@ async fn a_page_that_leads_no_further_ends_the_stream_with_an_error() {
         newest_seq: 9,
         has_more: true,
     };
-    assert!(matches!(pump.send_page(&page(8)).await, Ok(true)));
-    let words = last_frame(pump.send_page(&page(8)).await);
+    let mut take = async |page: SourcePage| {
+        let start = pump.cursor;
+        let chunks = pump.render(&page)?;
+        pump.send_page(&page, start, chunks).await
+    };
+    assert!(matches!(take(page(8)).await, Ok(true)));
+    let words = last_frame(take(page(8)).await);
     assert!(words.starts_with("event: error\n"), "{words}");
     assert!(words.contains("\"code\":\"internal\""), "{words}");
+}
+
+#[tokio::test]
+async fn a_replay_waits_for_its_turn_and_its_reader_hears_that_it_is_alive() {
+    let engine = TestEngine::start().await;
+    engine.record_events("main", 3).await;
+    let host = host(2);
+    let turn = Arc::clone(&host.replays).try_acquire_owned().unwrap();
+    let (mut pump, mut received) = pump_of(Arc::clone(&host), &engine, "main", 0);
+    tokio::time::pause();
+    let replay = tokio::spawn(async move { pump.replay().await.is_ok() });
+    let first = received.recv().await.unwrap();
+    assert!(first.starts_with(b":"), "{first:?}");
+    tokio::time::resume();
+    drop(turn);
+    let mut events = 0;
+    while let Some(chunk) = received.recv().await {
+        events += sent_events(&chunk);
+    }
+    assert!(replay.await.unwrap() && events > 0, "{events}");
+}
+
+#[tokio::test]
+async fn a_reader_that_does_not_read_holds_no_turn() {
+    let engine = TestEngine::start().await;
+    engine.record_events("main", 9).await;
+    let newest = engine.newest("main").await;
+    let host = host(2);
+    let (mut slow, unread) = pump_of(Arc::clone(&host), &engine, "main", 0);
+    let slow = tokio::spawn(async move { slow.replay().await.is_ok() });
+    while unread.len() < unread.max_capacity() {
+        tokio::task::yield_now().await;
+    }
+    let (mut other, mut received) = pump_of(host, &engine, "main", newest - 2);
+    assert!(other.replay().await.is_ok());
+    assert_eq!(sent_events(sent(&mut received).as_bytes()), 2);
+    drop(unread);
+    assert!(!slow.await.unwrap());
 }
 
 #[test]
@@ -211,6 +271,11 @@ fn delta(name: &str, text: &str) -> Arc<AssistantDelta> {
         offset: 0,
         text: text.to_owned(),
     })
+}
+
+fn sent_events(chunk: &[u8]) -> usize {
+    let text = String::from_utf8_lossy(chunk);
+    text.lines().filter(|line| line.starts_with("id: ")).count()
 }
 
 /// Returns everything that a pump has sent.

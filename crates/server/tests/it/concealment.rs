@@ -126,7 +126,7 @@ async fn prepare(world: &World) -> (String, String) {
     let binding = json!({
         "transport": "bridge", "operator_actor_id": "jo", "default_route_id": "room-1",
         "delivery_callback_url": "http://127.0.0.1:9/cb", "capabilities": {"text": true},
-        "delivery_auth": {"kind": "hmac", "key_id": "k1", "secret": "a secret of tests"},
+        "delivery_auth": {"kind": "hmac", "key_id": "k1", "secret": "a-secret-of-tests"},
     });
     let binding = make("/control/agents/main/operator-bindings", binding).await;
     let text = |value: &Value| value.as_str().unwrap().to_owned();

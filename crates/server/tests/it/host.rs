@@ -92,6 +92,12 @@ impl SetupManager for ScriptedHost {
         Ok(self.secret(agent_id, birth))
     }
 
+    async fn with_webhook_secret(&self, agents: Vec<AgentId>) -> Result<Vec<AgentId>, String> {
+        let secrets = self.1.lock().unwrap();
+        let has_secret = |agent_id: &AgentId| secrets.contains_key(agent_id);
+        Ok(agents.into_iter().filter(has_secret).collect())
+    }
+
     async fn set_webhook_secret(
         &self,
         agent_id: &AgentId,

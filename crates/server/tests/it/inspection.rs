@@ -97,7 +97,7 @@ async fn a_stop_is_on_record_before_what_it_does_with_the_names_of_the_contract(
         assert!(admitted["event_seq"].as_u64() < applied["event_seq"].as_u64());
         let (before, after) = match action {
             "stop" => ("asleep", "stopped"),
-            _ => ("stopped", "booting"),
+            _ => ("stopped", "asleep"),
         };
         let payload = &applied["payload"];
         for (field, value) in [
@@ -109,7 +109,8 @@ async fn a_stop_is_on_record_before_what_it_does_with_the_names_of_the_contract(
             assert_eq!(payload[field], value, "{field} in {payload}");
         }
         let decided = events(&world, "dev", "scheduler_posture_decision", "").await;
-        let decided = decided.last().unwrap();
+        let of_control = |event: &&Value| event["payload"]["boundary"] == "control";
+        let decided = decided.iter().rfind(of_control).unwrap();
         assert!(applied["event_seq"].as_u64() < decided["event_seq"].as_u64());
         let payload = &decided["payload"];
         for (field, value) in [

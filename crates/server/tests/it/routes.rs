@@ -342,13 +342,17 @@ async fn a_status_has_the_names_of_the_contract() {
         ),
         (
             "/identity",
-            "agent_id kind visibility ownership profile_preset status is_default_agent",
+            "agent_id agent_home kind visibility ownership profile_preset status is_default_agent",
         ),
         (
             "/agent",
             "id status pending active_task_ids compacted_message_count total_message_count total_input_tokens \
              total_output_tokens total_model_rounds execution_profile attached_workspaces active_workspace_id \
              active_workspace_entry cwd turn_index",
+        ),
+        (
+            "/agent/active_workspace_entry",
+            "workspace_id workspace_anchor execution_root cwd projection_kind execution_root_id access_mode",
         ),
         (
             "/lifecycle",
@@ -360,7 +364,8 @@ async fn a_status_has_the_names_of_the_contract() {
         ),
         (
             "/execution",
-            "profile policy attached_workspaces workspace_id workspace_anchor execution_root cwd projection_kind",
+            "profile policy attached_workspaces workspace_id workspace_anchor execution_root cwd projection_kind \
+             execution_root_id access_mode",
         ),
         (
             "/execution/profile",

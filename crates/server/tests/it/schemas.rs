@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::sync::OnceLock;
 
-fn document() -> &'static Value {
+pub(crate) fn document() -> &'static Value {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
     DOCUMENT.get_or_init(|| serde_json::from_str(openapi_document()).unwrap())
 }

@@ -6,7 +6,7 @@ use crate::world::{Reply, World};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holon_domain::hmac;
-use holon_domain::limits::{DELIVERY_BURST, WEBHOOK_BODY_BYTES};
+use holon_domain::limits::{DELIVERY_BURST, GUESS_BURST, WEBHOOK_BODY_BYTES};
 use serde_json::{Value, json};
 
 const TARGET: &str = "/webhooks/generic/main";
@@ -102,6 +102,32 @@ async fn the_published_examples_are_accepted_within_their_window() {
     // The signature is right; the clock of the host is far from the time of the example.
     let reply = post(&world, TARGET, headers, br#"{"test": 2432232314}"#).await;
     assert_eq!(reply.refusal(), (401, "webhook_outside_window".into()));
+}
+
+#[tokio::test]
+async fn a_dot_in_the_id_of_a_webhook_is_refused_because_its_text_would_read_as_two_messages() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let headers = signed_as_standard(&world, b"{}", "msg.1", 0);
+    let reply = post(&world, TARGET, &headers, b"{}").await;
+    assert_eq!(reply.refusal(), (401, "webhook_signature_invalid".into()));
+    let told = reply.json()["error"].to_string();
+    assert!(told.contains("has a dot"), "{told}");
+}
+
+#[tokio::test]
+async fn the_signature_of_a_form_of_github_is_that_of_the_form() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let form = b"payload=%7B%22action%22%3A+%22opened%22%7D";
+    let headers = signed_as_github(form, "d-1");
+    let headers = headers.replace("application/json", "application/x-www-form-urlencoded");
+    let sent = post(&world, TARGET, &headers, form).await;
+    assert_eq!(sent.status, 200, "{sent:?}");
+    let [event] = &admitted(&world, "main").await[..] else {
+        panic!("one message");
+    };
+    assert_eq!(event["payload"]["origin"]["source"], "github");
 }
 
 #[tokio::test]
@@ -323,4 +349,51 @@ async fn an_archived_agent_refuses_a_webhook_and_a_private_one_is_unknown() {
         assert_eq!(reply.refusal(), (404, "webhook_not_found".into()));
         assert_eq!(reply.body, nobody.body);
     }
+}
+
+#[tokio::test]
+async fn made_up_names_are_limited_before_they_are_looked_up_and_shut_out_no_known_sender() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    let mut limited = None;
+    for number in 0..GUESS_BURST + 200 {
+        let target = format!("/webhooks/generic/nobody-{number}");
+        let reply = post(&world, &target, "", b"{}").await;
+        if reply.status == 429 {
+            limited = Some(reply);
+            break;
+        }
+        assert_eq!(reply.refusal(), (404, "webhook_not_found".into()));
+    }
+    let limited = limited.expect("names are limited");
+    assert_eq!(limited.refusal(), (429, "rate_limited".into()));
+    // An agent without a webhook is as unknown as a name without an agent.
+    let unused = post(&world, "/webhooks/generic/dev", "", b"{}").await;
+    assert_eq!(unused.status, 429, "{unused:?}");
+    // The names use up nothing of what signatures may.
+    let wrong = "X-Hub-Signature-256: sha256=00\r\n";
+    assert_eq!(post(&world, TARGET, wrong, b"{}").await.status, 401);
+    let signed = signed_as_github(b"{}", "d-1");
+    assert_eq!(post(&world, TARGET, &signed, b"{}").await.status, 200);
+}
+
+#[tokio::test]
+async fn receivers_of_an_earlier_process_share_no_allowance_with_made_up_names() {
+    let world = World::start().await;
+    set(&world, "main", json!({ "secret": SECRET })).await;
+    set(&world, "dev", json!({ "allow_unsigned": true })).await;
+    let world = world.restarted().await;
+    let mut last = 404;
+    for number in 0..GUESS_BURST + 200 {
+        let target = format!("/webhooks/generic/nobody-{number}");
+        last = post(&world, &target, "", b"{}").await.status;
+        if last == 429 {
+            break;
+        }
+    }
+    assert_eq!(last, 429, "names are limited");
+    let signed = signed_as_github(b"{}", "d-1");
+    assert_eq!(post(&world, TARGET, &signed, b"{}").await.status, 200);
+    let unsigned = post(&world, "/webhooks/generic/dev", "", b"{}").await;
+    assert_eq!(unsigned.status, 200, "{unsigned:?}");
 }

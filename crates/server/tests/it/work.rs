@@ -185,6 +185,14 @@ async fn timers_have_the_shape_of_the_contract_and_are_cancelled_once() {
     assert_eq!(count("main/timers?limit=1").await, 1);
     assert_eq!(count("main/timers?filter=active").await, 1);
     assert_eq!(count("dev/timers").await, 0);
+    let one = get(&world, &format!("main/timers/{id}")).await;
+    assert_eq!(
+        (&one["id"], &one["status"]),
+        (&json!(id), &json!("cancelled"))
+    );
+    let path = format!("/agents/dev/timers/{id}");
+    let foreign = world.ask("GET", &path, "").await;
+    assert_eq!(foreign.refusal(), (404, "timer_not_found".into()));
 }
 
 #[expect(clippy::too_many_lines, reason = "one table of refusals")]
@@ -277,7 +285,7 @@ async fn what_cannot_be_done_with_work_is_refused_by_code_and_writes_nothing() {
             at(&open),
             json!({"recheck_after_ms": 5}),
             400,
-            "invalid_request",
+            "invalid_work",
         ),
         (
             at(&open),

@@ -50,12 +50,26 @@ impl World {
 
     /// Starts a server for which every caller on the socket belongs to this command of an agent.
     pub(crate) async fn start_for(engine: TestEngine, peer: Option<PeerCommand>) -> Self {
+        Self::start_with(engine, peer, Arc::default()).await
+    }
+
+    /// Starts another server of the same engine and host, as after a restart.
+    pub(crate) async fn restarted(self) -> Self {
+        self.shutdown.cancel();
+        self.serving.await.unwrap().unwrap();
+        Self::start_with(self.engine, None, self.host).await
+    }
+
+    async fn start_with(
+        engine: TestEngine,
+        peer: Option<PeerCommand>,
+        host: Arc<ScriptedHost>,
+    ) -> Self {
         let home = tempfile::tempdir().unwrap();
         let socket = home.path().join("holon.sock");
         let tcp = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = tcp.local_addr().unwrap();
         let shutdown = CancellationToken::new();
-        let host = Arc::new(ScriptedHost::default());
         let doors = HostPorts {
             peers: Arc::new(Peers(peer)),
             reads: engine.reads(),

@@ -2,12 +2,14 @@
 //!
 //! Work that does not advance is ticked for three times, with a pause before each further tick, and is then stalled
 //! with one notice. Turns that the agent causes itself are spaced once eight of them came in a row since a cause from
-//! outside or the end of an item that an operator created. A model is tried again a fixed number of times.
+//! outside or the end of an item that an operator created. A turn that an operator's message joins has its cause outside
+//! from then on. A model is tried again a fixed number of times.
 
 use super::WorkObservation;
 use crate::coverage::Coverage;
 use crate::message::Message;
 use crate::violation::{Verdict, ensure};
+use holon_domain::authority::AuthorityClass;
 use holon_domain::brief::ActionCode;
 use holon_domain::event::{Event, SystemTickEmitted, TurnStarted, TurnTerminal, WorkItemWritten};
 use holon_domain::message::MessageKind;
@@ -104,6 +106,11 @@ impl TickBook {
                     if brief.action_required == Some(ActionCode::WorkStalled) =>
                 {
                     notices += 1;
+                }
+                Event::OperatorInterjectionAdmitted(joined)
+                    if joined.authority_class == Some(AuthorityClass::OperatorInstruction) =>
+                {
+                    self.record_joining();
                 }
                 Event::ToolExecuted(tool) => self.open.acted |= may_change(&tool.tool_name),
                 Event::SystemTickEmitted(tick) => self.record_tick(tick, seen, coverage)?,
@@ -257,6 +264,12 @@ impl TickBook {
             "turns that an agent causes itself are spaced",
             || format!("number {number} after {waited} ms instead of {pause}"),
         )
+    }
+
+    /// Takes the open turn for the operator's, whose message joined it.
+    fn record_joining(&mut self) {
+        self.own_turns = 0;
+        self.open.item = None;
     }
 
     fn record_end(&mut self, turn: &TurnTerminal, now: Timestamp) {

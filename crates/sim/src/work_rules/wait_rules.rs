@@ -1,13 +1,13 @@
 //! Rules about waits: what a wait names ends it, nothing else does, and no end of a wait leaves the agent asleep.
 
-use super::WorkObservation;
+use super::{CallAnswer, WorkObservation};
 use crate::coverage::Coverage;
 use crate::violation::{Verdict, ensure};
 use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, WaitingIntentEnded};
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
 use holon_domain::trigger::WakeHint;
-use holon_domain::wait::{WaitRecord, WaitStatus, WakeEvent};
+use holon_domain::wait::{WaitEffect, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{TaskId, TriggerId};
 
@@ -17,18 +17,24 @@ pub(crate) enum Happening {
     TaskEnded(TaskId),
     /// An event or hint, with its source if it has one.
     Outside(Option<String>, Option<TriggerId>),
-    Operator,
+    /// A message of an operator, with its text.
+    Operator(String),
 }
 
 impl Happening {
-    fn as_wake(&self) -> WakeEvent<'_> {
+    /// Returns true if this ends the wait. `active` holds all waits of the agent.
+    fn ends(&self, wait: &WaitRecord, active: &[WaitRecord]) -> bool {
         match self {
-            Self::TaskEnded(id) => WakeEvent::TaskEnded(id),
-            Self::Outside(source, trigger) => WakeEvent::Outside {
+            Self::TaskEnded(id) => wait.is_ended_by(WakeEvent::TaskEnded(id)),
+            Self::Outside(source, trigger) => wait.is_ended_by(WakeEvent::Outside {
                 source: source.as_deref(),
                 external_trigger_id: trigger.as_ref(),
-            },
-            Self::Operator => WakeEvent::Operator,
+            }),
+            Self::Operator(words) => {
+                let effects = WaitRecord::effects_of_message(active, words);
+                let mut effects = effects.into_iter();
+                effects.any(|(one, effect)| one.id == wait.id && effect == WaitEffect::Ended)
+            }
         }
     }
 
@@ -36,8 +42,8 @@ impl Happening {
     pub(crate) fn of_message(message: &MessageEnvelope) -> Option<Self> {
         let from = |source: &str| Some(Self::Outside(Some(source.to_owned()), None));
         match &message.origin {
-            Origin::Operator { .. } if message.kind == MessageKind::OperatorPrompt => {
-                Some(Self::Operator)
+            Origin::Operator { .. } if message.is_operator_instruction() => {
+                Some(Self::Operator(message.body.render()))
             }
             Origin::Channel { channel_id, .. } => from(channel_id),
             Origin::Webhook { source, .. } => from(source),
@@ -67,7 +73,7 @@ pub(super) fn compare(seen: &WorkObservation<'_>, coverage: &mut Coverage) -> Ve
     let mut happened = happenings(seen);
     happened.extend(taken.iter().cloned());
     for wait in &seen.rows_before.waits {
-        let ends = |one: &Happening| wait.is_ended_by(one.as_wake());
+        let ends = |one: &Happening| one.ends(wait, &seen.rows_before.waits);
         let is_active = seen.rows.waits.iter().any(|row| row.id == wait.id);
         let cause = happened.iter().find(|one| ends(one));
         ensure(
@@ -90,7 +96,8 @@ pub(super) fn compare(seen: &WorkObservation<'_>, coverage: &mut Coverage) -> Ve
         let known = seen.rows_before.waits.iter().any(|row| row.id == wait.id);
         if !known {
             check_new(seen, wait)?;
-            let missed = taken.iter().find(|one| wait.is_ended_by(one.as_wake()));
+            let active = std::slice::from_ref(wait);
+            let missed = taken.iter().find(|one| one.ends(wait, active));
             ensure(
                 missed.is_none(),
                 "what was queued when a wait began ends it",
@@ -163,7 +170,7 @@ fn check_end(
         .iter()
         .any(|event| matches!(event, Event::WakeHintTriggered(hint) if hint.key == "others"));
     let fits = match ended.status {
-        WaitStatus::Resolved => has_cause || unnamed,
+        WaitStatus::Resolved => has_cause || unnamed || is_decided(seen, wait),
         WaitStatus::Expired => {
             let came = wait.due_at.is_some_and(|due_at| due_at <= seen.now);
             came || !seen.steady_clock
@@ -188,11 +195,35 @@ fn check_end(
     // Its time came: only a tick tells the agent.
     let is_told = match ended.status {
         WaitStatus::Expired => told_over(seen, wait),
-        _ => is_told || runs,
+        _ => is_told || runs || is_decided(seen, wait),
     };
     ensure(is_told, "no wake-up is lost", || {
         format!("{ended:?} of {wait:?} began no turn")
     })
+}
+
+/// Returns true if the turn that read an operator's message decided that it answers the wait: by a call about the item,
+/// or by its end if the agent itself waited.
+fn is_decided(seen: &WorkObservation<'_>, wait: &WaitRecord) -> bool {
+    let Some(item) = wait.work_item_id.as_ref() else {
+        let ends = |event: &Event| matches!(event, Event::TurnTerminal(_));
+        return wait.is_for_operator() && seen.fresh.events.iter().any(ends);
+    };
+    let calls = [
+        ("PickWorkItem", "/current_work_item_id"),
+        ("UpdateWorkItem", "/work_item/id"),
+        ("CompleteWorkItem", "/work_item/id"),
+        ("WaitFor", "/wait/work_item_id"),
+    ];
+    let mut answers = seen.fresh.answers.iter();
+    let names_item = |answer: &CallAnswer| {
+        calls.iter().any(|(tool, place)| {
+            let result = answer.result_of(tool);
+            let named = result.and_then(|result| result.pointer(place)?.as_str());
+            named == Some(item.as_str())
+        })
+    };
+    wait.is_for_operator() && answers.any(names_item)
 }
 
 /// Returns true if a tick reports the end of this wait.

@@ -13,8 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Longest pause before work that can go on is ticked for.
 const PAUSE_MAX_MS: u64 = 300_000;
-/// Shortest time between two ticks that tell of hints from outside.
+/// Shortest time between two ticks that tell of hints from outside, once the agent has used up its credit.
 const HINT_TICKS_APART_MS: u64 = 5_000;
+/// Credit that a tick at once costs. It grows with the time.
+const HINT_TICK_CREDIT_MS: u64 = 10_000;
+const HINT_CREDIT_MAX_MS: u64 = 6 * HINT_TICK_CREDIT_MS;
 /// Key of the hints that operators give.
 const OPERATOR: &str = "operator";
 /// Items that one reminder lists.
@@ -29,6 +32,8 @@ pub(crate) struct WakeBook {
     pending: BTreeMap<String, (u64, Option<String>)>,
     /// Time of the newest tick for hints from outside. Absent if something since then allows another one at once.
     told_outside_at: Option<Timestamp>,
+    /// Credit for ticks at once that was left after that tick.
+    hint_credit_ms: Option<u64>,
     /// Items whose recheck came and that no tick has listed since.
     untold: BTreeSet<WorkItemId>,
     /// Items whose recheck came and was not consumed.
@@ -127,19 +132,25 @@ impl WakeBook {
         coverage: &mut Coverage,
     ) -> Verdict<()> {
         let from_outside = self.pending.keys().any(|key| key != OPERATOR);
-        if subsystem(message) != Some("wake_hint") || !from_outside {
+        // A tick without a text is read by no model, and costs no credit.
+        let is_read = !message.body.render().is_empty();
+        if subsystem(message) != Some("wake_hint") || !from_outside || !is_read {
             return Ok(());
         }
-        let Some(last) = self.told_outside_at.replace(seen.now) else {
-            return Ok(());
-        };
-        let apart = seen.now.millis_since(last);
-        if apart < 2 * HINT_TICKS_APART_MS {
-            coverage.count("hint:spaced");
-        }
+        let last = self.told_outside_at.replace(seen.now);
+        let apart = last.map_or(HINT_CREDIT_MAX_MS, |last| seen.now.millis_since(last));
+        let left = self.hint_credit_ms.unwrap_or(HINT_CREDIT_MAX_MS);
+        let credit = left.saturating_add(apart).min(HINT_CREDIT_MAX_MS);
+        self.hint_credit_ms = Some(credit.saturating_sub(HINT_TICK_CREDIT_MS));
+        let at_once = credit >= HINT_TICK_CREDIT_MS;
+        coverage.count(if at_once {
+            "hint:at_once"
+        } else {
+            "hint:spaced"
+        });
         ensure(
-            apart >= HINT_TICKS_APART_MS || !seen.steady_clock,
-            "ticks for hints from outside are spaced",
+            at_once || apart >= HINT_TICKS_APART_MS || !seen.steady_clock,
+            "ticks for hints from outside are spaced once the credit is used up",
             || format!("{apart} ms apart"),
         )
     }

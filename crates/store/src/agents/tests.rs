@@ -2,7 +2,7 @@
 
 use crate::agents;
 use crate::db::Db;
-use crate::row::AgentNo;
+use crate::row::{AgentNo, all, first};
 use crate::samples::{Scribe, agent, id};
 use holon_domain::agent::AgentRecord;
 use holon_domain::decision::{Decision, Fact};
@@ -125,4 +125,46 @@ fn attempts_inside_a_row_of_an_earlier_build_are_read_and_get_rows_at_its_first_
 
     apply(&mut db, no, &scribe.fact(Fact::AttemptsCleared).decide());
     assert_eq!(of_agent(&db), []);
+}
+
+#[test]
+fn a_message_of_an_archived_agent_needs_no_recovery() {
+    let mut record = agent("a");
+    assert!(agents::needs_attention(&record, 1));
+    record.archived_at = Some(Default::default());
+    assert!(!agents::needs_attention(&record, 1));
+}
+
+#[test]
+fn a_row_of_a_number_that_was_never_given_out_hinders_no_new_agent() {
+    let mut db = Db::in_memory().expect("opens");
+    db.write(|tx| tx.create_agent(&agent("a")))
+        .expect("creates");
+    let strays = [
+        "INSERT INTO waits (wait_no, agent_no, wait_id, active, record) VALUES (1, 9223372036854775807, 'w', 0, '{}')",
+        "INSERT INTO effects VALUES (9223372036854775806, 1, 9, 0, 'x')",
+    ];
+    for (created, stray) in strays.into_iter().enumerate() {
+        db.conn.execute(stray, []).expect("inserts");
+        agents::report_strays(&db.conn).expect("looks");
+        let record = agent(&format!("b{created}"));
+        let no = db.write(|tx| tx.create_agent(&record)).expect("creates");
+        assert_eq!(no, AgentNo(i64::try_from(created).expect("fits") + 2));
+    }
+    let found: Vec<String> =
+        all(&db.conn, agents::STRAYS, [], |row| Ok(row.get(0)?)).expect("lists");
+    assert_eq!(found, ["effects", "waits"]);
+}
+
+#[test]
+fn a_value_of_another_type_is_told_without_the_statement() {
+    let db = Db::in_memory().expect("opens");
+    let read = first(&db.conn, "SELECT 1.5 + max(coalesce(0, 1), 2)", [], |row| {
+        Ok(row.get::<_, i64>(0)?)
+    });
+    let told = read.expect_err("is no integer").to_string();
+    assert!(
+        told.contains("type Real") && !told.contains("coalesce"),
+        "{told}"
+    );
 }

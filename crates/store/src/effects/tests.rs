@@ -5,7 +5,7 @@ use crate::db::Db;
 use crate::samples::{Scribe, at, id};
 use holon_domain::decision::Fact;
 use holon_domain::limits;
-use holon_domain::timer::{DueAction, DueTime, Pause};
+use holon_domain::timer::{DueAction, DueTime, Pause, Slot};
 
 #[test]
 fn entries_of_agents_that_are_aside_or_out_of_scope_hide_nobody_behind_a_limit() {
@@ -33,6 +33,12 @@ fn entries_of_agents_that_are_aside_or_out_of_scope_hide_nobody_behind_a_limit()
     assert_eq!(due(only(&["named", "tmp_1"]), 2), ["named", "tmp_1"]);
     assert_eq!(due(only(&["tmp_1"]), 2), ["tmp_1"]);
     assert_eq!(due(only(&["name", "tmp"]), 2), [""; 0]);
+    let others = DueScope::All.without(&[id("other")].into());
+    assert_eq!(due(others, 6), ["named", "tmp_1"]);
+    assert_eq!(
+        due(only(&["named", "tmp_1"]).without(&[id("named")].into()), 2),
+        ["tmp_1"]
+    );
     let all = due(DueScope::All, 6);
     assert_eq!(all.iter().filter(|name| *name == "other").count(), 5);
     assert!(!all.contains(&"aside".to_owned()));
@@ -48,7 +54,11 @@ fn pauses_and_slots_are_read_back_as_they_were_set_and_old_rows_are_pauses() {
         set_at: at(5),
         length_ms: 10,
     });
-    for (id, time) in [(1, pause), (2, DueTime::Slot(at(16)))] {
+    let slot = DueTime::Slot(Slot {
+        at: at(16),
+        set_at: at(7),
+    });
+    for (id, time) in [(1, pause), (2, slot)] {
         scribe.record.counters.effects = id;
         let due = DueAction::PaceOver;
         scribe.fact(Fact::DueSet { id, time, due });
@@ -70,5 +80,5 @@ fn pauses_and_slots_are_read_back_as_they_were_set_and_old_rows_are_pauses() {
         length_ms: limits::PACE_MAX_MS,
     };
     let old = DueTime::Pause(longest);
-    assert_eq!(times, [pause, DueTime::Slot(at(16)), old]);
+    assert_eq!(times, [pause, slot, old]);
 }

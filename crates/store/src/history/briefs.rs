@@ -43,7 +43,7 @@ impl BriefPlan {
     pub(super) fn copied_bytes(&self) -> u64 {
         let words = self.borrowing.iter().map(|(_, row)| match &row.text {
             BriefText::Words(words) => words.len() as u64,
-            BriefText::Round(_) => 0,
+            BriefText::Round(_) | BriefText::Report(_) => 0,
         });
         words.sum()
     }

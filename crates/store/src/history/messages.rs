@@ -3,7 +3,7 @@
 use super::Cut;
 use crate::error::Error;
 use crate::queue::status_code;
-use crate::row::{AgentNo, all, first, json, limit};
+use crate::row::{AgentNo, Unreadable, all, first, json, limit};
 use crate::{log, tasks, work_items};
 use holon_domain::MessageId;
 use holon_domain::agent::AgentRecord;
@@ -156,7 +156,7 @@ fn named_by_agent(
 /// Messages that open work items and active tasks name.
 fn named_by_work(conn: &Connection, no: AgentNo) -> Result<BTreeSet<MessageId>, Error> {
     let of_items = work_items::messages_of_open(conn, no)?;
-    let active = tasks::active(conn, no)?;
+    let active = tasks::active(conn, no, Unreadable::Fails)?;
     let of_tasks = active.into_iter().filter_map(|task| task.parent_message_id);
     Ok(of_items.into_iter().chain(of_tasks).collect())
 }

@@ -196,7 +196,11 @@ fn set_up(conn: &Connection) -> Result<(), IndexFault> {
 /// Checks that the file is an index of this version and holds nothing else, such as a trigger.
 fn check(conn: &Connection) -> Result<(), IndexFault> {
     let number = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
-    if number("PRAGMA application_id")? != APPLICATION_ID {
+    let owner = number("PRAGMA application_id")?;
+    if owner == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0 {
+        return Err(IndexFault::unsound("its making was interrupted"));
+    }
+    if owner != APPLICATION_ID {
         return Err(IndexFault::unsound("it belongs to another program"));
     }
     if number("PRAGMA user_version")? != VERSION {
@@ -227,4 +231,23 @@ pub(super) fn in_memory() -> Result<Connection, IndexFault> {
     let tables = TABLES.join("; ");
     conn.execute_batch(&format!("{tables}; {RANK}"))?;
     Ok(conn)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_whose_making_a_kill_interrupted_is_not_called_foreign() {
+        let home = tempfile::tempdir().expect("a directory");
+        let files = Files::in_home(home.path()).expect("makes").expect("a home");
+        fs::write(files.index(), "").expect("an empty file");
+        let fault = files.open().expect_err("is no index yet").to_string();
+        assert!(fault.contains("its making was interrupted"), "{fault}");
+        let foreign = Connection::open(files.index()).expect("opens");
+        foreign.execute_batch("CREATE TABLE x (y)").expect("makes");
+        drop(foreign);
+        let fault = files.open().expect_err("is foreign").to_string();
+        assert!(fault.contains("belongs to another program"), "{fault}");
+    }
 }

@@ -6,11 +6,11 @@ use super::snippet::snippet;
 use super::{IndexFault, MemoryIndex};
 use holon_domain::limits::{MEMORY_CANDIDATES, MEMORY_RESULTS_MAX, MEMORY_SEARCH_MS};
 use holon_domain::memory::{
-    MemoryHit, MemoryLag, MemoryPage, MemoryProvenance, MemoryScope, MemorySearch,
+    MemoryHit, MemoryKind, MemoryLag, MemoryPage, MemoryProvenance, MemoryScope, MemorySearch,
 };
-use holon_domain::{Timestamp, WorkspaceId};
+use holon_domain::{Timestamp, WorkspaceId, text};
 use rusqlite::params;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Documents with the terms, best first. `?2` is the workspace of the search; NULL searches all.
@@ -137,12 +137,16 @@ impl MemoryIndex {
                 kind: provenance.kind,
                 age_ms: rank::age_ms(now, provenance.updated_at),
             };
-            scored.push((rank::score(&features), *number, provenance));
+            let told = (provenance.kind == MemoryKind::Brief).then(|| text::sha256_hex(&body));
+            scored.push((rank::score(&features), *number, provenance, told));
         }
         scored.sort_by(|one, other| other.0.total_cmp(&one.0).then(other.1.cmp(&one.1)));
+        // The report of an item and the outcome of its turn are two briefs with one text.
+        let mut told_before = BTreeSet::new();
+        scored.retain_mut(|(.., told)| told.take().is_none_or(|text| told_before.insert(text)));
         scored.truncate(search.limit.min(MEMORY_RESULTS_MAX) as usize);
         let mut hits = Vec::with_capacity(scored.len());
-        for (score, number, provenance) in scored {
+        for (score, number, provenance, _) in scored {
             let (_, body) = self.load(number)?;
             hits.push(MemoryHit {
                 snippet: snippet(&query, &body),
@@ -223,5 +227,9 @@ impl MemoryIndex {
 /// The title as it is searched, with the id of the source.
 fn searched_title(provenance: &MemoryProvenance) -> String {
     let path = provenance.source_path.as_deref().unwrap_or_default();
-    format!("{} {} {path}", provenance.title, provenance.source_ref)
+    format!(
+        "{} {} {path}",
+        provenance.title,
+        provenance.source_ref.key()
+    )
 }

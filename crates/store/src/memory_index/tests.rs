@@ -42,7 +42,7 @@ fn ask(index: &mut MemoryIndex, query: &str) -> Vec<String> {
     let found = index.search(&search, &WorkspaceId::from_stored("ws-1"), NOW);
     let hits = found.expect("searches").hits;
     hits.iter()
-        .map(|hit| hit.provenance.source_ref.to_string())
+        .map(|hit| hit.provenance.source_ref.key())
         .collect()
 }
 
@@ -66,6 +66,18 @@ fn an_index_is_kept_and_a_home_that_is_not_there_is_not_made() {
     filled(dir.path());
     assert_eq!(ask(&mut open(dir.path()), "lease"), ["brief:brief_1"]);
     assert!(!dir.path().join(".holon/indexes/memory.dirty").exists());
+}
+
+#[test]
+fn briefs_with_the_same_text_are_one_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut index = open(dir.path());
+    let same = |number, at| document(brief(number), at, "the lease was renewed");
+    let other = document(brief(3), 3, "the lease was renewed again");
+    put(&mut index, vec![same(1, 1), same(2, 2), other]);
+    let found = ask(&mut index, "lease renewed");
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.contains(&"brief:brief_1".to_owned()), "the newer one");
 }
 
 #[test]
@@ -302,7 +314,7 @@ fn an_index_is_built_in_bounded_steps_and_then_follows_every_commit() {
     assert_eq!(ask_all(&mut index, "quarterly figures").len(), 1);
     assert_eq!(
         ask_all(&mut index, "renew lease"),
-        [SourceRef::work_item(&item.id).to_string()]
+        [SourceRef::work_item(&item.id).key()]
     );
     item.objective = "Renew the contract".to_owned();
     scribe.fact(Fact::WorkItemWritten(Box::new(item)));
@@ -373,7 +385,7 @@ fn ask_all(index: &mut MemoryIndex, query: &str) -> Vec<String> {
     found
         .hits
         .iter()
-        .map(|hit| hit.provenance.source_ref.to_string())
+        .map(|hit| hit.provenance.source_ref.key())
         .collect()
 }
 

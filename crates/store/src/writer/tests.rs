@@ -3,6 +3,7 @@
 use super::{Pace, Writer};
 use crate::db::Db;
 use crate::error::{Error, WriteError};
+use crate::inbox::WriteOrder;
 use crate::samples::{Scribe, id};
 use crate::tx::Tx;
 use std::future::poll_fn;
@@ -22,7 +23,8 @@ where
     T: Send + 'static,
 {
     let writer = writer.clone();
-    let mut write: Write<T> = Box::pin(async move { writer.write(bytes, run).await });
+    let mut write: Write<T> =
+        Box::pin(async move { writer.write(WriteOrder::client(bytes), run).await });
     // The first poll enqueues it. The writer is held, so there is no answer yet.
     poll_fn(|cx| {
         assert!(write.as_mut().poll(cx).is_pending());
@@ -151,6 +153,9 @@ async fn a_writer_that_dies_answers_everyone_and_accepts_nothing_more() {
     assert_eq!(holding.await, Ok(()), "it was answered before");
     assert_eq!(beside.await, Err(WriteError::CommitUnknown));
     assert_eq!(waiting.await, Err(WriteError::Closed), "it was never begun");
-    assert_eq!(writer.write(0, admit).await, Err(WriteError::Closed));
+    assert_eq!(
+        writer.write(WriteOrder::client(0), admit).await,
+        Err(WriteError::Closed)
+    );
     assert_eq!(writer.close().await, Err(Error::WriterGone));
 }

@@ -363,19 +363,30 @@ fn boot_looks_at_agents_with_work_or_in_passing_and_at_no_others() {
     add(&mut db, "acting", &|scribe| {
         scribe.open_effect();
     });
-    let page = |after: Option<&str>, limit| -> Vec<String> {
-        let found = db.reader().agents_to_recover(after.map(id).as_ref(), limit);
-        found
-            .expect("reads")
-            .iter()
-            .map(ToString::to_string)
-            .collect()
-    };
-    let all = ["acting", "booting", "deleting", "queued", "tmp_run_1"];
-    assert_eq!(page(None, 9), all);
-    assert_eq!(page(None, 2), all[..2]);
-    assert_eq!(page(Some("booting"), 2), all[2..4]);
-    assert_eq!(page(Some("tmp_run_1"), 2), [""; 0]);
+    let all = ["queued", "booting", "deleting", "tmp_run_1", "acting"];
+    for length in [1, 2, 5, 9] {
+        let (mut found, mut from) = (Vec::new(), None);
+        loop {
+            let page = db.reader().agents_to_recover(from, length).expect("reads");
+            found.extend(page.agents.iter().map(ToString::to_string));
+            from = page.next;
+            if from.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, all, "in pages of {length}");
+    }
+    let first = db.reader().agents_to_recover(None, 3).expect("reads");
+    add(&mut db, "newcomer", &|scribe| {
+        scribe.open_effect();
+    });
+    let rest = db.reader().agents_to_recover(first.next, 9).expect("reads");
+    let names: Vec<_> = rest.agents.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        names,
+        all[3..],
+        "one made during the recovery is not recovered"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use holon_domain::agent::{AgentRecord, AgentRow};
 use holon_domain::attempt::AttemptRecord;
-use holon_domain::brief::BriefRow;
+use holon_domain::brief::{BriefRow, BriefText};
 use holon_domain::delivery::{DeliveryRecord, DeliveryTarget, DeliveryTrigger};
 use holon_domain::effect::Effect;
 use holon_domain::event::Event;
@@ -16,7 +16,7 @@ use holon_domain::timer::{DueAction, TimerRecord, TimerSchedule};
 use holon_domain::trigger::{TriggerRecord, TriggerStatus, WakeHint};
 use holon_domain::turn::Phase;
 use holon_domain::wait::{WaitKind, WaitRecord, WaitStatus};
-use holon_domain::work_item::{PlanStatus, WorkItemRecord};
+use holon_domain::work_item::{DeliverySummaryRow, PlanStatus, ReportText, WorkItemRecord};
 use holon_domain::workspace::Occupancy;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -134,6 +134,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::WatchTask { .. }
             | Effect::StopTask { .. }
             | Effect::FinishPatch { .. }
+            | Effect::StopBatch { .. }
             | Effect::CleanWorktree { .. }
             | Effect::SubmitDelivery { .. }
             | Effect::RemoveHome
@@ -141,7 +142,7 @@ fn every_kind_of_effect_that_was_stored_is_read() {
             | Effect::RunTool { .. } => effect.name(),
         },
     );
-    assert_eq!(found.len(), 11, "{found:?}");
+    assert_eq!(found.len(), 12, "{found:?}");
 }
 
 #[test]
@@ -184,6 +185,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Host(HostAction::TaskInput(_)) => "given input",
             Intent::Host(HostAction::TaskOutput(_)) => "output that is read",
             Intent::Host(HostAction::WritePlan) => "a plan that is written",
+            Intent::Host(HostAction::LookAtFiles { .. }) => "files that are looked at",
             Intent::Host(HostAction::WorkQuery(_)) => "work that is read",
             Intent::Host(HostAction::Memory(_)) => "memory that is read",
             Intent::Host(HostAction::UseWorkspace(_)) => "use_workspace",
@@ -208,7 +210,7 @@ fn every_kind_of_intent_that_was_stored_is_read() {
             Intent::Memory(MemoryQuery::Get(_)) => "memory get",
         },
     );
-    assert_eq!(found.len(), 35, "{found:?}");
+    assert_eq!(found.len(), 36, "{found:?}");
 }
 
 #[test]
@@ -264,6 +266,14 @@ fn every_kind_of_work_wait_timer_and_hint_that_was_stored_is_read() {
         PlanStatus::NeedsInput => "needs_input",
     });
     assert_eq!(plans.len(), 3, "{plans:?}");
+    let summaries = include_str!("../golden/delivery_summaries.json");
+    let texts = read_all(summaries, |summary: &DeliverySummaryRow| {
+        match summary.text {
+            ReportText::Round(_) => "round",
+            ReportText::Words(_) => "words",
+        }
+    });
+    assert_eq!(texts.len(), 2, "{texts:?}");
     let waits = include_str!("../golden/waits.json");
     let kinds = read_all(waits, |wait: &WaitRecord| match wait.kind {
         WaitKind::Task => "task",
@@ -402,10 +412,13 @@ fn every_form_of_message_attempt_and_brief_that_was_stored_is_read() {
         include_str!("../golden/attempts.json"),
         |_: &AttemptRecord| "attempt",
     );
-    read_all(
-        include_str!("../golden/briefs.json"),
-        |_: &BriefRow| "brief",
-    );
+    let briefs = include_str!("../golden/briefs.json");
+    let texts = read_all(briefs, |brief: &BriefRow| match brief.text {
+        BriefText::Round(_) => "round",
+        BriefText::Words(_) => "words",
+        BriefText::Report(_) => "report",
+    });
+    assert_eq!(texts.len(), 3, "{texts:?}");
 }
 
 #[test]

@@ -43,6 +43,7 @@ fn answer(text: &str) -> LogEntry {
             max_attempts: 3,
             failed: Vec::new(),
             context_management: None,
+            implausible_usage: None,
         },
     }
 }

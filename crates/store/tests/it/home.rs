@@ -108,7 +108,7 @@ fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
     for loose in [0o755, 0o750, 0o701, 0o770] {
         let path = directory.path().join(format!("home-{loose:o}"));
         fs::create_dir(&path).expect("makes");
-        fs::write(path.join("config.toml"), "").expect("writes");
+        fs::create_dir(path.join("agents")).expect("makes");
         fs::set_permissions(&path, Permissions::from_mode(loose)).expect("sets");
         let error = Home::open(&path).expect_err("is refused");
         assert!(
@@ -126,14 +126,31 @@ fn a_home_others_can_look_into_is_refused_with_the_command_that_mends_it() {
 }
 
 #[test]
-fn an_empty_home_others_can_look_into_is_made_private() {
+fn a_home_in_which_no_host_has_run_is_made_private() {
     let directory = tempfile::tempdir().expect("a directory");
-    let path = directory.path().join("home");
-    fs::create_dir(&path).expect("makes");
+    for prepared in [&[][..], &["config.toml"], &["config.toml", "scripts"]] {
+        let path = directory.path().join(format!("home-{}", prepared.len()));
+        fs::create_dir(&path).expect("makes");
+        for name in prepared {
+            fs::write(path.join(name), "").expect("writes");
+        }
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("sets");
+        let _home = Home::open(&path).expect("opens");
+        let mode = fs::metadata(&path).expect("is there").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o700);
+    }
+}
+
+#[test]
+fn a_directory_of_scripts_is_no_home_and_stays_as_it_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("tools");
+    fs::create_dir_all(path.join("scripts")).expect("makes");
     fs::set_permissions(&path, Permissions::from_mode(0o755)).expect("sets");
-    let _home = Home::open(&path).expect("opens");
+    let error = Home::open(&path).expect_err("is refused");
+    assert!(matches!(error, HomeError::NoHome { .. }), "{error:?}");
     let mode = fs::metadata(&path).expect("is there").permissions().mode();
-    assert_eq!(mode & 0o7777, 0o700);
+    assert_eq!(mode & 0o7777, 0o755);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::expect_used, reason = "tests")]
 
 mod apply;
+mod budget_cost;
 mod damage;
 mod golden;
 mod history;

@@ -37,6 +37,7 @@ fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
         max_attempts: 3,
         failed: Vec::new(),
         context_management: None,
+        implausible_usage: None,
     };
     LogEntry::AssistantRound {
         round,

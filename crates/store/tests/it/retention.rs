@@ -219,7 +219,7 @@ fn space_is_given_back_to_the_file_system() {
     let no = db
         .write(|tx| tx.create_agent(&scribe.record))
         .expect("creates");
-    fill(&mut db, no, &mut scribe, 300);
+    fill(&mut db, no, &mut scribe, 600);
     let before = db.image().expect("an image").len();
     trim(&mut db, 0, 10, 2_000);
     let after = db.image().expect("an image").len();

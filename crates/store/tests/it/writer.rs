@@ -2,7 +2,7 @@
 
 use crate::samples::{Scribe, id};
 use holon_domain::brief::BriefText;
-use holon_store::{Db, Error, Readers, Tx, WriteError, Writer};
+use holon_store::{Db, Error, Readers, Tx, WriteError, WriteOrder, Writer};
 use std::path::PathBuf;
 use std::sync::mpsc;
 use tokio::sync::broadcast::error::TryRecvError;
@@ -39,7 +39,7 @@ fn hold(
     let mut write = tokio::task::JoinSet::new();
     write.spawn(async move {
         writer
-            .write(0, move |_| {
+            .write(WriteOrder::client(0), move |_| {
                 let _ = entered.send(());
                 let _ = held.recv();
                 Ok(())
@@ -61,7 +61,7 @@ async fn a_write_whose_caller_went_away_is_written_all_the_same() {
     let (_directory, path) = store();
     let writer = Writer::start(Db::open(&path).expect("opens"));
     let (release, held) = hold(&writer);
-    let mut write = Box::pin(writer.write(0, admit));
+    let mut write = Box::pin(writer.write(WriteOrder::client(0), admit));
     std::future::poll_fn(|cx| {
         assert!(write.as_mut().poll(cx).is_pending());
         std::task::Poll::Ready(())
@@ -70,7 +70,7 @@ async fn a_write_whose_caller_went_away_is_written_all_the_same() {
     drop(write);
     release.send(()).expect("is held");
     held.await.expect("writes");
-    assert_eq!(writer.write(0, admit).await, Ok(2));
+    assert_eq!(writer.write(WriteOrder::client(0), admit).await, Ok(2));
     writer.close().await.expect("closes");
 }
 
@@ -79,7 +79,7 @@ async fn closing_writes_what_waits_and_refuses_what_comes_later() {
     let (_directory, path) = store();
     let writer = Writer::start(Db::open(&path).expect("opens"));
     let (release, held) = hold(&writer);
-    let mut waiting = Box::pin(writer.write(0, admit));
+    let mut waiting = Box::pin(writer.write(WriteOrder::client(0), admit));
     std::future::poll_fn(|cx| {
         assert!(waiting.as_mut().poll(cx).is_pending());
         std::task::Poll::Ready(())
@@ -91,7 +91,10 @@ async fn closing_writes_what_waits_and_refuses_what_comes_later() {
         std::task::Poll::Ready(())
     })
     .await;
-    assert_eq!(writer.write(0, admit).await, Err(WriteError::Closed));
+    assert_eq!(
+        writer.write(WriteOrder::client(0), admit).await,
+        Err(WriteError::Closed)
+    );
     release.send(()).expect("is held");
     held.await.expect("writes");
     assert_eq!(waiting.await, Ok(1));
@@ -106,7 +109,7 @@ async fn an_answer_means_that_readers_see_it_and_news_is_out() {
     let writer = Writer::start(Db::open(&path).expect("opens"));
     let readers = Readers::open(&path).expect("opens");
     let mut news = writer.subscribe();
-    assert_eq!(writer.write(0, admit).await, Ok(1));
+    assert_eq!(writer.write(WriteOrder::client(0), admit).await, Ok(1));
     let pending = readers
         .read(|reader| {
             let (no, _) = reader.agent(&id("a"))?.expect("is there");
@@ -147,7 +150,9 @@ async fn a_panic_in_a_write_is_its_callers_alone() {
     let (_directory, path) = store();
     let writer = Writer::start(Db::open(&path).expect("opens"));
     let outcome = writer
-        .write(0, |_| -> Result<(), Error> { panic!("a broken rule") })
+        .write(WriteOrder::client(0), |_| -> Result<(), Error> {
+            panic!("a broken rule")
+        })
         .await;
     assert_eq!(
         outcome,
@@ -155,7 +160,7 @@ async fn a_panic_in_a_write_is_its_callers_alone() {
             message: "a broken rule".to_owned()
         })
     );
-    assert_eq!(writer.write(0, admit).await, Ok(1));
+    assert_eq!(writer.write(WriteOrder::client(0), admit).await, Ok(1));
     writer.close().await.expect("closes");
 }
 
@@ -179,7 +184,7 @@ async fn one_read_sees_one_moment() {
     let (_directory, path) = store();
     let writer = Writer::start(Db::open(&path).expect("opens"));
     let readers = Readers::open(&path).expect("opens");
-    assert_eq!(writer.write(0, admit).await, Ok(1));
+    assert_eq!(writer.write(WriteOrder::client(0), admit).await, Ok(1));
     let (go_on, wait) = mpsc::channel::<()>();
     let (entered, inside) = tokio::sync::oneshot::channel::<()>();
     let reading = readers.read(move |reader| {
@@ -191,7 +196,7 @@ async fn one_read_sees_one_moment() {
     });
     let writing = async {
         inside.await.expect("the reader is inside");
-        assert_eq!(writer.write(0, admit).await, Ok(2));
+        assert_eq!(writer.write(WriteOrder::client(0), admit).await, Ok(2));
         go_on.send(()).expect("the reader waits");
     };
     let mut reading = Box::pin(reading);

@@ -133,7 +133,7 @@ fn brief(seq: i64, id: &str, settles: &[&str]) -> BriefRow {
         id: id.to_owned(),
         kind: "result".to_owned(),
         settles: settles.iter().map(|id| (*id).to_owned()).collect(),
-        round: None,
+        report: None,
     }
 }
 

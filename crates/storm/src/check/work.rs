@@ -5,7 +5,7 @@ use super::Evidence;
 use super::token::{Call, calls, count, repeated};
 use crate::lasting;
 use crate::record::WakeCounts;
-use crate::rows::{LastingRow, Rows, SlotEvent};
+use crate::rows::{LastingRow, Rows, SlotEvent, SummaryRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Start of the message that reports wakes of an operator.
@@ -104,8 +104,8 @@ fn emptied_homes(rows: &Rows) -> BTreeSet<i64> {
     emptying.map(|row| row.agent).collect()
 }
 
-/// Each completed item has exactly one brief that is the round with its report. A brief that settles messages may
-/// repeat it: the report is then the outcome of a turn without last words.
+/// Each completed item has exactly one delivery summary, with its report, and exactly one brief that points to it. A brief
+/// that settles messages may repeat it: the report is then the outcome of a turn without last words.
 fn reports(rows: &Rows) -> Vec<String> {
     let rounds: BTreeMap<(i64, i64), String> = rows
         .log
@@ -113,28 +113,48 @@ fn reports(rows: &Rows) -> Vec<String> {
         .filter(|row| row.entry["blocks"].is_array())
         .map(|row| ((row.agent, row.seq), row.entry["blocks"].to_string()))
         .collect();
-    let reports = rows.briefs.iter().filter(|brief| brief.settles.is_empty());
-    let texts = reports.filter_map(|brief| {
-        let round = brief.round?;
-        rounds.get(&(brief.agent, round)).map(String::as_str)
-    });
-    let told = count(texts.flat_map(lasting::reports_in));
+    let summaries = rows.work.summaries.iter();
+    let texts: BTreeMap<(i64, &str), &str> = summaries
+        .filter_map(|row| Some(((row.agent, row.id.as_str()), text_of(row, &rounds)?)))
+        .collect();
+    let briefs = rows.briefs.iter().filter(|brief| brief.settles.is_empty());
+    let told = briefs.filter_map(|brief| texts.get(&(brief.agent, brief.report.as_deref()?)));
+    let told = count(told.copied().flat_map(lasting::reports_in));
     let mut found = Vec::new();
     for item in rows.work.items.iter().filter(|item| item.completed) {
         let objective = item.record["objective"].as_str().unwrap_or_default();
         let Some(token) = lasting::token_of_objective(objective) else {
             continue;
         };
+        let (name, id) = (rows.name(item.agent), &item.id);
         let times = told.get(token).copied().unwrap_or_default();
         if times != 1 {
-            let name = rows.name(item.agent);
             found.push(format!(
-                "{name}: the completion of {} is reported {times} times",
-                item.id
+                "{name}: the completion of {id} is reported {times} times"
+            ));
+        }
+        let own = rows.work.summaries.iter();
+        let own = own.filter(|row| row.agent == item.agent && row.item == *id);
+        let kept: Vec<&SummaryRow> = own.collect();
+        let holds_it = |row: &&SummaryRow| {
+            let text = text_of(row, &rounds).unwrap_or_default();
+            lasting::reports_in(text) == [token] && item.record["delivery_summary_id"] == row.id
+        };
+        if kept.len() != 1 || !kept.iter().all(holds_it) {
+            let rows = kept.len();
+            found.push(format!(
+                "{name}: {id} has {rows} delivery summaries, or one without its report"
             ));
         }
     }
     found
+}
+
+/// Returns the text of a delivery summary: its own words, or those of a round.
+fn text_of<'a>(row: &'a SummaryRow, rounds: &'a BTreeMap<(i64, i64), String>) -> Option<&'a str> {
+    let round = row.round.and_then(|round| rounds.get(&(row.agent, round)));
+    let in_log = round.map(String::as_str);
+    row.words.as_deref().or(in_log)
 }
 
 /// A wait that expired is told once, and each wait that ended says what ended it.

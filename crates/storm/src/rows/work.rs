@@ -1,4 +1,4 @@
-//! Rows of work items, waits, timers and wake hints, and the events of timers.
+//! Rows of work items, their delivery summaries, waits, timers and wake hints, and the events of timers.
 
 use super::{Result, all, json, stored_events, text};
 use rusqlite::{Connection, Row};
@@ -15,6 +15,7 @@ const STALLED: i64 = 3;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WorkRows {
     pub(crate) items: Vec<ItemRow>,
+    pub(crate) summaries: Vec<SummaryRow>,
     pub(crate) waits: Vec<LastingRow>,
     pub(crate) timers: Vec<LastingRow>,
     /// Agents with pending wake hints.
@@ -32,6 +33,17 @@ pub(crate) struct ItemRow {
     /// True if a tick has to offer it.
     pub(crate) runnable: bool,
     pub(crate) record: Value,
+}
+
+/// The delivery summary of a completed item.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SummaryRow {
+    pub(crate) agent: i64,
+    pub(crate) id: String,
+    pub(crate) item: String,
+    /// Log position of the round that is its text. Absent once the row has the text.
+    pub(crate) round: Option<i64>,
+    pub(crate) words: Option<String>,
 }
 
 /// A wait or a timer.
@@ -69,6 +81,11 @@ impl WorkRows {
                 "SELECT i.agent_no, i.work_item_id, i.class, i.idle, i.wake_count, i.record, a.record \
                  FROM work_items i JOIN agents a ON a.agent_no = i.agent_no ORDER BY i.item_no",
                 item,
+            )?,
+            summaries: all(
+                db,
+                "SELECT agent_no, summary_id, row FROM delivery_summaries ORDER BY summary_no",
+                summary,
             )?,
             waits: all(
                 db,
@@ -112,6 +129,17 @@ fn item(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
         completed: class == COMPLETED,
         runnable: class == MAY_RUN && !stalled,
         record: json(row, 5)?,
+    })
+}
+
+fn summary(row: &Row<'_>) -> rusqlite::Result<SummaryRow> {
+    let record = json(row, 2)?;
+    Ok(SummaryRow {
+        agent: row.get(0)?,
+        id: row.get(1)?,
+        item: text(&record["work_item_id"]),
+        round: record["text"]["round"].as_i64(),
+        words: record["text"]["words"].as_str().map(str::to_owned),
     })
 }
 

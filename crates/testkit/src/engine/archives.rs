@@ -59,5 +59,6 @@ pub(super) fn read(mut file: File) -> Result<ReadArchive, ArchiveFault> {
         manifest: read.0,
         record: read.1,
         file,
+        source: holon_engine::archive::ArchiveSource::Outside,
     })
 }

@@ -40,6 +40,10 @@ impl MemoryGuidance {
 
 #[async_trait]
 impl GuidanceHost for MemoryGuidance {
+    fn user_home(&self) -> Option<std::path::PathBuf> {
+        Some("/users/u".into())
+    }
+
     async fn read(&self, roots: GuidanceRoots) -> Guidance {
         lock(&self.reads).push(roots);
         lock(&self.guidance).clone()

@@ -5,6 +5,7 @@ use holon_domain::AgentId;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_engine::ports::HomeHost;
 use holon_engine::request::{HomeChoice, WorkspaceChoice};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use tokio::sync::watch;
 
@@ -18,6 +19,10 @@ pub struct ScriptedHomes {
     /// True if preparing a home fails.
     pub unmakeable: AtomicBool,
     held: watch::Sender<bool>,
+    /// Agents whose homes were seeded, in order.
+    pub seeded: Mutex<Vec<AgentId>>,
+    /// Agents whose homes were looked for before a turn, in order.
+    pub ensured: Mutex<Vec<AgentId>>,
 }
 
 impl ScriptedHomes {
@@ -51,7 +56,15 @@ impl HomeHost for ScriptedHomes {
         Ok(())
     }
 
-    async fn seed(&self, _agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+    async fn seed(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        let mut seeded = self.seeded.lock().expect("no holder panics");
+        seeded.push(agent_id.clone());
+        Ok(())
+    }
+
+    async fn ensure(&self, agent_id: &AgentId, _agent_home: &str) -> Result<(), String> {
+        let mut ensured = self.ensured.lock().expect("no holder panics");
+        ensured.push(agent_id.clone());
         Ok(())
     }
 

@@ -22,6 +22,8 @@ pub struct ScriptedWorkspaces {
     cleaned: Mutex<Vec<String>>,
     /// Looks that still find a process inside of a worktree.
     pub uses_left: AtomicU32,
+    /// Files that children have changed in their worktrees, which are kept then.
+    changed: Mutex<Vec<String>>,
 }
 
 impl ScriptedWorkspaces {
@@ -44,6 +46,17 @@ impl ScriptedWorkspaces {
     pub fn cleaned(&self) -> Vec<String> {
         let cleaned = self.cleaned.lock();
         cleaned.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Lets every worktree hold changes of these files.
+    pub fn hold_changes(&self, files: &[&str]) {
+        let mut changed = self.changed.lock().unwrap_or_else(PoisonError::into_inner);
+        *changed = files.iter().map(|file| (*file).to_owned()).collect();
+    }
+
+    fn changed(&self) -> Vec<String> {
+        let changed = self.changed.lock();
+        changed.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn note(&self, order: &WorkspaceOrder) {
@@ -170,8 +183,17 @@ impl WorkspaceHost for ScriptedWorkspaces {
             let reasons = vec![KeepReason::UsedByProcess { pid: 1 }];
             return Ok(CleanVerdict::Kept { reasons });
         }
+        let files = self.changed().len() as u64;
+        if files > 0 {
+            let reasons = vec![KeepReason::TrackedChanges { files }];
+            return Ok(CleanVerdict::Kept { reasons });
+        }
         let mut cleaned = self.cleaned.lock().unwrap_or_else(PoisonError::into_inner);
         cleaned.push(path.to_owned());
         Ok(CleanVerdict::Removed { rescue_ref: None })
+    }
+
+    async fn changed_files(&self, _: &str) -> Result<Vec<String>, String> {
+        Ok(self.changed())
     }
 }

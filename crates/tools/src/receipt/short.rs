@@ -1,7 +1,8 @@
 //! Renders a receipt in fewer bytes, for a context that is nearly full.
 //!
 //! The texts inside the result are shortened and the receipt is rendered from them, so that every fence has the code of
-//! the text it encloses. Invariant: no line of a program stands outside a fence, however short the receipt is.
+//! the text it encloses. Invariants: no line of a program stands outside a fence, however short the receipt is, and a
+//! failure stays one JSON document.
 
 use super::receipt;
 use crate::lines::{FenceKey, section};
@@ -23,7 +24,10 @@ pub fn short_receipt(envelope: &ToolEnvelope, bytes: usize) -> String {
             return shown;
         }
         if limit / 2 < LEAST_TEXT_BYTES {
-            return enclose_part(FenceKey::of(envelope), &shown, bytes);
+            return match &envelope.outcome {
+                ToolOutcome::Success { .. } => enclose_part(FenceKey::of(envelope), &shown, bytes),
+                ToolOutcome::Error { .. } => receipt(&without_details(envelope, limit)),
+            };
         }
         limit /= 2;
     }
@@ -37,12 +41,25 @@ fn enclose_part(key: FenceKey<'_>, receipt: &str, bytes: usize) -> String {
     shown
 }
 
+/// Leaves only what a failure always says.
+fn without_details(envelope: &ToolEnvelope, limit: usize) -> ToolEnvelope {
+    let mut short = with_short_texts(envelope, limit);
+    if let ToolOutcome::Error { error } = &mut short.outcome {
+        error.details = None;
+    }
+    short
+}
+
 fn with_short_texts(envelope: &ToolEnvelope, limit: usize) -> ToolEnvelope {
     let mut short = envelope.clone();
     match &mut short.outcome {
         ToolOutcome::Success { result } => shorten(result, limit),
         ToolOutcome::Error { error } => {
             error.message = cut(&error.message, limit);
+            error
+                .recovery_hint
+                .iter_mut()
+                .for_each(|hint| *hint = cut(hint, limit));
             error
                 .details
                 .iter_mut()

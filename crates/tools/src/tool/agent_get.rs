@@ -18,7 +18,8 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description:
-            "Show your status, queue, waits, timers, model, tokens, workspace; not as a ritual."
+            "Show your own state: status, queue, waits, timers, child agents, model, tokens, \
+                      workspace. Call it only for a fact that your requests do not name."
                 .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

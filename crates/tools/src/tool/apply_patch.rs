@@ -22,7 +22,7 @@ pub use applied::{changed_paths, envelope};
 
 pub const NAME: &str = "ApplyPatch";
 /// Name of the error detail that holds real lines of a file.
-const NEAREST: &str = "nearest";
+pub(crate) const NEAREST: &str = "nearest";
 /// Name of the argument in `Args`.
 const ARGUMENT: &str = "patch";
 /// Grammar of a unified diff for models that write one as free text. It begins with a file header, and each line is of
@@ -40,8 +40,9 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Paths from the execution root. /dev/null left adds, right deletes; diff --git with rename from and rename to
-    /// renames.
+    /// Any number of files. Paths from the execution root. `--- /dev/null` adds a file, `+++ /dev/null` deletes one;
+    /// `diff --git a/x b/y` with `rename from x` and `rename to y` renames.
+    /// Example: "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1,2 @@\n kept line\n-old line\n+new line\n".
     #[schemars(length(min = 1))]
     patch: String,
 }
@@ -50,8 +51,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change files by a unified diff, all or none. Context and removed lines must match; line \
-                      numbers are hints."
+        description: "Change text files by a unified diff: all files of the patch or none. Context and \
+                      removed lines must match the file exactly; line numbers are hints. If they do not \
+                      match, the error shows the nearest real lines."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
@@ -88,28 +90,6 @@ pub fn text_of(call: &ToolCall, patch: &ApplyPatch) -> Result<String, ToolError>
         ToolErrorKind::ToolExecutionFailed,
         "not run: the stored call is not the one that was checked",
     ))
-}
-
-/// Splits the real lines of the file off an error. The next attempt depends on them, so they are shown in full and not
-/// as a clipped detail.
-pub(crate) fn split_nearest(error: &ToolError) -> (ToolError, Option<String>) {
-    let mut rest = error.clone();
-    let fields = rest.details.as_mut().and_then(Value::as_object_mut);
-    let nearest = fields.and_then(|fields| fields.remove(NEAREST));
-    let lines = nearest.as_ref().and_then(Value::as_array).map(|lines| {
-        let shown: Vec<String> = lines
-            .iter()
-            .map(|line| {
-                format!(
-                    "{} | {}",
-                    line["line"],
-                    line["text"].as_str().unwrap_or_default()
-                )
-            })
-            .collect();
-        format!("the file has, by line number:\n{}", shown.join("\n"))
-    });
-    (rest, lines)
 }
 
 /// Describes a refused patch for a model: the rule, the position, and the real lines nearest to the expected ones.

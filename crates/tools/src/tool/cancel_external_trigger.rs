@@ -13,6 +13,7 @@ pub(crate) const NAME: &str = "CancelExternalTrigger";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id that CreateExternalTrigger returned, `trig_...`.
     #[schemars(length(min = 1))]
     external_trigger_id: String,
 }
@@ -21,7 +22,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Revoke a URL of yours that leaked.".into(),
+        description: "Revoke one of your external trigger URLs, for example because it leaked."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::ExternalTrigger,
     }

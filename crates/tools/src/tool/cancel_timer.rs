@@ -13,6 +13,7 @@ pub(crate) const NAME: &str = "CancelTimer";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the timer; ListTimers shows it.
     #[schemars(length(min = 1))]
     timer_id: String,
 }
@@ -21,7 +22,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End a timer that may fire again.".into(),
+        description: "End a timer, so that it does not wake you again.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -13,6 +13,7 @@ pub(crate) const NAME: &str = "CancelWait";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the wait; AgentGet lists the active ones.
     #[schemars(length(min = 1))]
     wait_id: String,
 }
@@ -21,7 +22,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give up a wait, so that its item may run unless blocked. A new WaitFor replaces it anyway.".into(),
+        description: "Give up a wait, so that its work item may go on unless it is blocked. A new \
+                      WaitFor for the item replaces it anyway."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

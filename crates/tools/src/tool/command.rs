@@ -84,7 +84,14 @@ pub(crate) fn left_running(leftovers: u32, survivors: u32) -> impl Iterator<Item
     .map(|(what, count)| format!("{what}: {count}"))
 }
 
-/// Shortens a command to one line.
+/// Repeats a command on one line as it was written: blanks may matter to it. A line break becomes `⏎`.
+pub(crate) fn cmd_echo(cmd: &str) -> String {
+    let beginning = text::prefix(cmd.trim(), EVENT_PREVIEW_BYTES * 4);
+    let line = beginning.replace("\r\n", "\n").replace(['\n', '\r'], "⏎");
+    text::preview(&line, EVENT_PREVIEW_BYTES)
+}
+
+/// Shortens a command to one line. Runs of blanks become one.
 pub(crate) fn cmd_preview(cmd: &str) -> String {
     // The beginning is enough, even of a very long command.
     let beginning = text::prefix(cmd, EVENT_PREVIEW_BYTES * 4);

@@ -13,7 +13,8 @@ pub(crate) const NAME: &str = "CreateExternalTrigger";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// enqueue_message: the content comes as a message, if an operator allowed it.
+    /// wake_hint: a POST only wakes you, several at once wake you once; then look at the source yourself.
+    /// enqueue_message: each POST is a message with its content, if an operator allowed it.
     delivery_mode: Mode,
 }
 
@@ -29,7 +30,10 @@ enum Mode {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Get your secret URL, always the same one: a POST to it wakes you.".into(),
+        description:
+            "Get the secret URL at which another system can wake you by an HTTP POST. Each mode \
+                      has one; a repeated call returns it again."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::ExternalTrigger,
     }

@@ -31,43 +31,46 @@ enum MissedArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Milliseconds from now to the only tick.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     after_ms: Option<u64>,
-    /// RFC 3339 with offset.
+    /// Time of the only tick, in RFC 3339 with offset.
     #[serde(default)]
     #[schemars(with = "String")]
     at: Option<String>,
+    /// Milliseconds between ticks, at least 1000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     every_ms: Option<u64>,
-    /// Of every_ms, like at.
+    /// First tick of every_ms, written like at. Default: after one interval.
     #[serde(default)]
     #[schemars(with = "String")]
     first: Option<String>,
-    #[schemars(description = "Five fields.")]
+    /// minute hour day month weekday: `30 9 * * 1-5` is 9:30 on workdays.
     #[serde(default)]
     #[schemars(with = "String")]
     cron: Option<String>,
-    /// For cron; default UTC.
+    /// IANA name for cron, such as Europe/Berlin. Default UTC.
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
-    /// Times while stopped: once (default) for all, or all up to a bound.
+    /// Ticks that were due while you were stopped: once (default) for all of them, all up to a bound, or skip.
     #[serde(default)]
     #[schemars(with = "MissedArg")]
     missed: Option<MissedArg>,
-    #[serde(default)]
-    #[schemars(with = "String")]
-    summary: Option<String>,
+    /// The message that you will get, complete in itself.
+    #[schemars(length(min = 1))]
+    summary: String,
 }
 
 /// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Get the summary as a message later: exactly one of after_ms, at, every_ms, cron. To pause, use \
-                      WaitFor."
+        description: "Get a message from yourself later: its summary, and exactly one of after_ms, at, \
+                      every_ms, cron. Every tick costs a turn. To pause, use WaitFor; to go on after \
+                      this turn, Enqueue."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
@@ -79,14 +82,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     let args: Args = input::parse(spec, input)?;
     check_combination(&args)?;
     let subject = Subject::call(NAME);
-    let summary = args.summary.filter(|summary| !summary.trim().is_empty());
-    within(
-        subject,
-        "summary",
-        summary.as_deref().unwrap_or_default(),
-        TIMER_SUMMARY_BYTES,
-    )
-    .map_err(|error| error.hint("say in a few words what is to be done when the timer fires"))?;
+    let summary = Some(summary(subject, &args.summary)?);
     let missed = match args.missed {
         Some(MissedArg::Skip) => MissedSlotPolicy::Skip,
         Some(MissedArg::Once) | None => MissedSlotPolicy::Once,
@@ -124,6 +120,19 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
         missed,
         summary,
     })))
+}
+
+/// Checks the text of the ticks. A tick without one would cost a turn that does not know why it runs.
+fn summary(subject: Subject<'_>, asked: &str) -> Result<String, ToolError> {
+    let hint =
+        "say what is to be done when the timer fires: the summary is the message that you get then";
+    let asked = asked.trim();
+    if asked.is_empty() {
+        let error = subject.invalid(Some("summary"), "the summary is empty");
+        return Err(error.hint(hint));
+    }
+    within(subject, "summary", asked, TIMER_SUMMARY_BYTES).map_err(|error| error.hint(hint))?;
+    Ok(asked.to_owned())
 }
 
 /// Refuses a call with none or several of the four kinds, or with a detail of another kind.

@@ -21,14 +21,15 @@ struct Args {
     /// The aim in a sentence or two, not the way.
     #[schemars(length(min = 1))]
     objective: String,
-    #[schemars(description = "Default draft.")]
+    /// draft (default), ready, or needs_input if only the operator can settle a point.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
-    #[schemars(description = "Markdown.")]
+    /// First text of the plan file, Markdown. Default empty.
     #[serde(default)]
     #[schemars(with = "String")]
     plan: Option<String>,
+    /// Checklist of the steps. Default empty.
     #[serde(default)]
     todo_list: Vec<TodoArg>,
 }
@@ -37,7 +38,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make a work item: objective, plan file, checklist.".into(),
+        description:
+            "Make a work item for work of more than a few steps. Returns its id and the path of \
+                      its plan file. PickWorkItem then gives it the focus."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

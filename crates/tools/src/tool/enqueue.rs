@@ -16,10 +16,10 @@ pub(crate) const NAME: &str = "Enqueue";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "Complete in itself.")]
+    /// The message, complete in itself.
     #[schemars(length(min = 1))]
     text: String,
-    /// next (default), interject: after this turn; background: if nothing else waits.
+    /// next (default), normal, interject: after this turn; background: when nothing else waits.
     #[serde(default)]
     #[schemars(with = "PriorityArg")]
     priority: Option<PriorityArg>,
@@ -52,8 +52,9 @@ impl From<PriorityArg> for Priority {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Queue a follow-up for yourself, with this turn's authority: work that must not be lost and \
-                      does not belong here; not to keep busy."
+        description: "Queue a message to yourself that begins a later turn with this turn's authority: \
+                      for work that must not be lost and does not belong here, not to keep busy. Your \
+                      current work item goes on by itself."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

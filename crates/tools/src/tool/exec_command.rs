@@ -8,7 +8,7 @@ mod envelope;
 mod text;
 
 pub use envelope::{already_running, commands_run, completed, failed, promoted};
-pub(crate) use text::{split_lost, text};
+pub(crate) use text::text;
 
 use crate::input::Subject;
 use crate::tool::command;
@@ -25,34 +25,38 @@ pub const NAME: &str = "ExecCommand";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Command line for the shell.
     #[schemars(length(min = 1))]
     cmd: String,
-    #[schemars(description = "From cwd.")]
+    /// Directory to run in, from cwd. Default cwd.
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
+    /// Shell to use instead of the default.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
+    /// true runs a login shell; rarely needed. Default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
+    /// true gives it a terminal. Default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     tty: Option<bool>,
-    /// For TaskInput; default tty, where input else never ends.
+    /// true lets TaskInput write to it. Default: value of tty.
     #[serde(default)]
     #[schemars(with = "bool")]
     accepts_input: Option<bool>,
-    /// Default 10000, max 600000; 0: task at once.
+    /// Milliseconds to wait for its end. Default 10000, max 600000; 0: task at once.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = YIELD_MAX_MS))]
     yield_time_ms: Option<u64>,
-    /// Default 8000, max 64000.
+    /// Tokens of output to show; all of it stays in a file. Default 8000, max 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
-    /// reuse_running (default) names an equal running task instead.
+    /// reuse_running (default) starts nothing if an equal command runs as a task; start_new does.
     #[serde(default)]
     #[schemars(with = "DuplicateArg")]
     duplicate_policy: Option<DuplicateArg>,
@@ -80,9 +84,10 @@ impl From<DuplicateArg> for DuplicatePolicy {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run a shell command; judge it by exit status and output. After yield_time_ms it is a task, \
-                      whose end reaches you as a message in any turn: do not poll. What it leaves behind is killed: \
-                      run servers in the foreground with a small yield_time_ms."
+        description: "Run a shell command; judge it by exit status and output. If it still runs after \
+                      yield_time_ms, it becomes a task, whose end reaches you as a message, also in a \
+                      later turn: do not poll. What it leaves behind is killed: run servers in the \
+                      foreground with a small yield_time_ms."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,

@@ -30,10 +30,10 @@ const OLDER_TIMEOUT: &str = "yield_time_ms";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// 1 to 12, as in ExecCommand.
+    /// 1 to 12 commands: [{"cmd": "git status --short"}, {"cmd": "ls src"}].
     #[schemars(with = "Vec<Item>", length(min = 1, max = BATCH_COMMANDS))]
     items: Vec<Value>,
-    /// Also at a non-zero status.
+    /// true skips the rest after a failure or a non-zero status. Default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     stop_on_error: Option<bool>,
@@ -43,22 +43,26 @@ struct Args {
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 struct Item {
+    /// Command line for the shell.
     #[schemars(length(min = 1))]
     cmd: String,
+    /// As in ExecCommand. Default cwd.
     #[serde(default)]
     #[schemars(with = "String")]
     workdir: Option<String>,
+    /// Shell, as in ExecCommand. Rarely needed.
     #[serde(default)]
     #[schemars(with = "String")]
     shell: Option<String>,
+    /// true runs a login shell. Default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     login: Option<bool>,
-    #[schemars(description = "Default 120000.")]
+    /// Milliseconds until it is killed. Default 120000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = YIELD_MAX_MS))]
     timeout_ms: Option<u64>,
-    #[schemars(description = "Batch: twice the largest.")]
+    /// As in ExecCommand; the batch shows twice the largest.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -68,7 +72,10 @@ struct Item {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run short commands in order: the cheap way to look around. None becomes a task or takes input.".into(),
+        description:
+            "Run short commands in order: the cheap way to look around. None becomes a task or \
+                      takes input; what takes long belongs in ExecCommand."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
     }

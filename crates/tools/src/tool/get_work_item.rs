@@ -16,8 +16,10 @@ pub const NAME: &str = "GetWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the item; ListWorkItems shows it.
     #[schemars(length(min = 1))]
     work_item_id: String,
+    /// true adds its checklist. Default false.
     #[serde(default)]
     include_todo_list: bool,
 }
@@ -26,7 +28,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read an open or completed item: state, blocker, plan file's path and beginning, report.".into(),
+        description:
+            "Read one work item, open or completed: state, blocker, path and beginning of its \
+                      plan file, report."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -15,6 +15,7 @@ pub const NAME: &str = "ListTimers";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Most timers to list, 1 to 100. Default 20.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
@@ -24,7 +25,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List active timers, oldest first.".into(),
+        description: "List your active timers with their ids, oldest first.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -30,16 +30,19 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// queued: without focus, not blocked; blocked: also by a wait.
+    /// all (default), open, completed, current, queued (no focus, no blocker), blocked (also by a wait),
+    /// waiting_for_operator, runnable.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,
+    /// Most items of a page, 1 to 100. Default 20.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = page::MOST))]
     limit: Option<u64>,
+    /// true adds the checklists. Default false.
     #[serde(default)]
     include_todo_list: bool,
-    /// next_cursor of the last answer.
+    /// next_cursor of the last result, for more.
     #[serde(default)]
     #[schemars(with = "String")]
     after: Option<String>,
@@ -49,8 +52,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your items, last changed first. Your prompt has those that matter now."
-            .into(),
+        description:
+            "List your work items, last changed first. Your prompt has those that matter now."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

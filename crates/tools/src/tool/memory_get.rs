@@ -18,8 +18,10 @@ const MOST: u64 = MEMORY_CONTENT_CHARS_MAX as u64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// source_ref of a search result, copied unchanged.
     #[schemars(length(min = 1))]
     source_ref: String,
+    /// Characters to show from its beginning, 1 to 50000. Default 12000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = LEAST, max = MOST))]
     max_chars: Option<u64>,
@@ -45,7 +47,7 @@ pub(crate) fn spec() -> ToolSpec {
 pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolError> {
     let args: Args = input::parse(spec, input)?;
     let subject = Subject::call(NAME);
-    let source_ref = SourceRef::parse(&args.source_ref).map_err(|error| {
+    let source_ref = SourceRef::parse_issued(&args.source_ref).map_err(|error| {
         let invalid = subject.invalid(Some("source_ref"), &error.to_string());
         invalid
             .hint("copy the source_ref of a result of MemorySearch; a file is read with a command")
@@ -70,7 +72,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
 /// Builds the envelope of a record that was found.
 #[must_use]
 pub fn envelope(content: &MemoryContent) -> ToolEnvelope {
-    let summary = format!("read {}", content.provenance.source_ref);
+    let summary = format!("read {}", content.provenance.source_ref.key());
     ToolEnvelope::success(NAME, summary, json!({ "memory": content }))
 }
 

@@ -19,12 +19,14 @@ const MOST: u64 = MEMORY_RESULTS_MAX as u64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Words, names, paths or ids; no operators.
+    /// Words, names, paths or ids that a record may hold; no operators.
     #[schemars(length(min = 1))]
     query: String,
+    /// Most results, 1 to 50. Default 10.
     #[serde(default)]
     #[schemars(with = "u64", range(min = LEAST, max = MOST))]
     limit: Option<u64>,
+    /// true also searches records of other workspaces. Default false.
     #[serde(default)]
     include_all_workspaces: bool,
 }
@@ -33,9 +35,11 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Search your memory files, workspace profiles, briefs, episodes and work items; not project \
-                      files."
-            .into(),
+        description:
+            "Search what you know of earlier times: memory files, workspace profiles, briefs \
+                      (what you told your operator), episodes (earlier turns) and work items; not \
+                      project files. MemoryGet reads a whole record."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }
@@ -129,8 +133,18 @@ pub(crate) fn text(page: &MemoryPage, key: FenceKey<'_>) -> String {
         if let Some(path) = &origin.source_path {
             write!(records, ", {path}").ok();
         }
-        write!(records, ")\n  {}\n  {}\n", origin.title, hit.snippet).ok();
+        records.push_str(")\n");
+        if !repeats(&hit.snippet, &origin.title) {
+            writeln!(records, "  {}", origin.title).ok();
+        }
+        writeln!(records, "  {}", hit.snippet).ok();
     }
     section(&mut text, key, "results", &records);
     text
+}
+
+/// Returns true if an extract holds the title: the title of a brief is its own first line.
+fn repeats(snippet: &str, title: &str) -> bool {
+    let title: Vec<&str> = title.trim_end_matches('…').split_whitespace().collect();
+    snippet.contains(&title.join(" "))
 }

@@ -2,7 +2,7 @@
 
 use crate::{input, schema};
 use holon_domain::intent::Intent;
-use holon_domain::limits::NOTIFICATION_BYTES;
+use holon_domain::limits::{ATTACHMENTS_PER_NOTIFICATION, NOTIFICATION_BYTES};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,15 +13,23 @@ pub(crate) const NAME: &str = "NotifyOperator";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// The message, complete in itself, at most 4096 bytes.
     #[schemars(length(min = 1))]
     message: String,
+    /// Up to 8 files, as paths in your home.
+    #[serde(default)]
+    #[schemars(length(max = ATTACHMENTS_PER_NOTIFICATION))]
+    attachments: Vec<String>,
 }
 
 /// Describes the tool for a model.
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Notify your operator now; no reply comes back.".into(),
+        description:
+            "Tell your operator something at once; no reply comes back. The last text of a turn \
+                      is delivered anyway, and a question belongs in WaitFor."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }
@@ -44,5 +52,22 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     }
     Ok(Intent::NotifyOperator {
         message: args.message,
+        attachments: check_attachments(NAME, args.attachments)?,
     })
+}
+
+/// Checks the number of files that one call attaches.
+pub(crate) fn check_attachments(
+    tool: &str,
+    attachments: Vec<String>,
+) -> Result<Vec<String>, ToolError> {
+    if attachments.len() <= ATTACHMENTS_PER_NOTIFICATION {
+        return Ok(attachments);
+    }
+    let problem = format!(
+        "there are {} attachments, over the limit of {ATTACHMENTS_PER_NOTIFICATION}",
+        attachments.len()
+    );
+    let error = input::invalid(tool, Some("attachments"), &problem);
+    Err(error.hint("put them into one archive, or name the folder that holds them"))
 }

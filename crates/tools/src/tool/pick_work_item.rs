@@ -14,9 +14,10 @@ pub(crate) const NAME: &str = "PickWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the item to work on.
     #[schemars(length(min = 1))]
     work_item_id: String,
-    /// Why you leave a runnable item.
+    /// Why you leave an item that could go on.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
@@ -26,7 +27,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Give an open item the focus, also a blocked one; only you move it.".into(),
+        description:
+            "Give an open item the focus, also a blocked one; only you move it. Holon calls you \
+                      again for this item."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -15,10 +15,11 @@ pub(crate) const NAME: &str = "Sleep";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Why you rest, in a few words.
     #[serde(default)]
     #[schemars(with = "String")]
     reason: Option<String>,
-    /// Only for a wake by the clock, at most one day.
+    /// Milliseconds until the clock wakes you, at most one day. Default: it does not.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = SLEEP_MAX_MS))]
     duration_ms: Option<u64>,
@@ -28,8 +29,9 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End the turn and rest until something arrives; a message that awaits an answer gets one \
-                      instead. Call it alone, after reading other results."
+        description: "End the turn and rest until something arrives; if open work waits for something, \
+                      use WaitFor. A message that awaits an answer gets one instead. It is the last call \
+                      of an answer, like WaitFor."
             .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

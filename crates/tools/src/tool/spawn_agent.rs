@@ -34,23 +34,23 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// The whole task; it sees nothing else of yours.
+    /// The whole task; it sees nothing else of yours. A private child needs it.
     #[serde(default)]
     #[schemars(with = "String")]
     initial_message: Option<String>,
-    /// private_child (default) works for you, public_named for itself.
+    /// private_child (default) works for you until it has reported; public_named lasts and works for itself.
     #[serde(default)]
     #[schemars(with = "PresetArg")]
     preset: Option<PresetArg>,
-    #[schemars(description = "For public_named.")]
+    /// Name of a public_named agent; a child gets one.
     #[serde(default)]
     #[schemars(with = "String")]
     agent_id: Option<String>,
-    #[schemars(description = "Of its home.")]
+    /// Name of a template for its home.
     #[serde(default)]
     #[schemars(with = "String")]
     template: Option<String>,
-    /// Yours (default) or a git worktree.
+    /// inherit (default) is your workspace; worktree gives a child a git worktree.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     workspace_mode: Option<ModeArg>,
@@ -60,7 +60,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Make an agent for separable work. A private child is a task, its report the task's result.".into(),
+        description:
+            "Make another agent for separable work. A private child is a task, its report the \
+                      result of the task."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::AgentCreation,
     }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Args {
+    /// Id of the task, `task_...`; TaskList shows it.
     #[schemars(length(min = 1))]
     task_id: String,
 }

@@ -20,10 +20,12 @@ pub const NAME: &str = "TaskInput";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the task, `task_...`; TaskList shows it.
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Sent as is: end lines yourself; max 65536 bytes. On a tty \u0003 is Ctrl-C, \u0004 Ctrl-D.
+    /// Text, sent as it is, max 65536 bytes: end lines yourself. On a tty \u0003 is Ctrl-C, \u0004 Ctrl-D.
     input: String,
+    /// true ends the input of a command after this text. Default false.
     #[serde(default)]
     #[schemars(with = "bool")]
     close_input: Option<bool>,
@@ -33,8 +35,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Write to a child agent, or to a task started with accepts_input or tty."
-            .into(),
+        description:
+            "Write to a task: to a child agent as a message, or to a command that was started \
+                      with accepts_input or tty. TaskOutput reads what a command answers."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

@@ -24,7 +24,10 @@ struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "List your tasks that are not over.".into(),
+        description:
+            "List your tasks that have not ended, commands and child agents. An end reaches you \
+                      as a message anyway."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

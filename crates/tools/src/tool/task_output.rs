@@ -25,27 +25,30 @@ pub const NAME: &str = "TaskOutput";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the task, `task_...`; TaskList shows it.
     #[schemars(length(min = 1))]
     task_id: String,
-    /// Default true, but false with offsets or tail_lines.
+    /// true waits for its end. Default true, but false with offsets or tail_lines.
     #[serde(default)]
     #[schemars(with = "bool")]
     block: Option<bool>,
-    #[schemars(description = "Default 30000.")]
+    /// Longest wait in milliseconds. Default 30000, max 600000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 0, max = TASK_WAIT_MAX_MS))]
     timeout_ms: Option<u64>,
-    #[schemars(description = "Of output or a tty.")]
+    /// Show output, or a terminal, from this byte on.
     #[serde(default)]
     #[schemars(with = "u64")]
     after_byte: Option<u64>,
+    /// Show standard error from this byte on.
     #[serde(default)]
     #[schemars(with = "u64")]
     stderr_after_byte: Option<u64>,
-    /// Of each stream; not with offsets.
+    /// Last lines of each stream; not with offsets.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     tail_lines: Option<u64>,
+    /// Tokens of output to show. Default 8000, max 64000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_output_tokens: Option<u64>,
@@ -55,9 +58,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read a task's status and output, by default after its end. The offsets of the last answer show \
-                      what is new."
-            .into(),
+        description:
+            "Read status and output of a task, by default after its end. The offsets of the \
+                      last result show what is new. To wait for long, use WaitFor."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

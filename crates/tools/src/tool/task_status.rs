@@ -12,7 +12,9 @@ pub(crate) const NAME: &str = "TaskStatus";
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Show status, command, input and end of a task, not its output.".into(),
+        description:
+            "Show status, command and end of one task, not its output, which TaskOutput reads."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

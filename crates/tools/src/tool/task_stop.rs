@@ -13,9 +13,10 @@ pub(crate) const NAME: &str = "TaskStop";
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End a task and all its processes: killed after seconds, or at once on a second call. Does not \
-                      wait."
-            .into(),
+        description:
+            "End a task with all its processes: killed after seconds, or at once on a second \
+                      call. Does not wait; TaskStatus tells the end."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

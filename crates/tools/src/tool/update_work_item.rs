@@ -18,11 +18,14 @@ pub(crate) const NAME: &str = "UpdateWorkItem";
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Id of the item to change.
     #[schemars(length(min = 1))]
     work_item_id: String,
+    /// The new aim, in a sentence or two.
     #[serde(default)]
     #[schemars(with = "String")]
     objective: Option<String>,
+    /// draft, ready or needs_input: see CreateWorkItem.
     #[serde(default)]
     #[schemars(with = "PlanStatusArg")]
     plan_status: Option<PlanStatusArg>,
@@ -30,10 +33,10 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "Vec<TodoArg>")]
     todo_list: Option<Vec<TodoArg>>,
-    /// Why nothing can be done; "" clears.
+    /// What keeps all work on it from going on; "" clears.
     #[serde(default)]
     blocked_by: Option<String>,
-    /// Ms to a reminder of blocked_by; default one hour.
+    /// Milliseconds to a reminder of blocked_by. Default 3600000.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
@@ -43,7 +46,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Change an open work item.".into(),
+        description: "Change an open work item after material progress; what you leave out stays. The \
+                      plan's text is a file: edit that. If an event will wake you, use WaitFor instead \
+                      of blocked_by."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }

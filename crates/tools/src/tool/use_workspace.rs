@@ -32,22 +32,23 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "Absolute; any directory.")]
+    /// Absolute path of any existing directory.
     #[serde(default)]
     #[schemars(with = "String")]
     path: Option<String>,
-    #[schemars(description = "ws-... or agent_home.")]
+    /// Id of a known workspace, `ws-...`, or agent_home.
     #[serde(default)]
     #[schemars(with = "String")]
     workspace_id: Option<String>,
-    /// Default direct; isolated: a git worktree, to spare the user's checkout.
+    /// direct (default), or isolated: a git worktree with its own branch, to spare the user's checkout.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     mode: Option<ModeArg>,
-    #[schemars(description = "In the execution root.")]
+    /// Directory to start in, inside the execution root.
     #[serde(default)]
     #[schemars(with = "String")]
     cwd: Option<String>,
+    /// Short name for an isolated worktree and its branch.
     #[serde(default)]
     #[schemars(with = "String")]
     isolation_label: Option<String>,
@@ -57,9 +58,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Run later commands and patches elsewhere: exactly one of path, workspace_id. Leaving removes \
-                      nothing."
-            .into(),
+        description:
+            "Run later commands and patches elsewhere: give exactly one of path, workspace_id. \
+                      Leaving removes nothing. Returns the instructions of that workspace."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
     }

@@ -18,7 +18,7 @@ const PATH_BYTES: usize = 4_096;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    #[schemars(description = "In the workspace: png, jpeg, gif or webp.")]
+    /// png, jpeg, gif or webp in the workspace, from cwd.
     #[schemars(length(min = 1, max = PATH_BYTES))]
     file_path: String,
 }
@@ -27,7 +27,7 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Look at an image file, if your model sees.".into(),
+        description: "Look at an image file, if your model takes images.".into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::LocalEnvironment,
     }

@@ -6,40 +6,69 @@ use crate::input::{self, Subject, shown};
 use crate::schema;
 use crate::tool::time::{moment, span, span_of};
 use crate::tool::work_item::{self, within};
-use holon_domain::TaskId;
 use holon_domain::intent::{Intent, NewWait, WakeCondition};
-use holon_domain::limits::{ORIGIN_NAME_BYTES, TIMER_MAX_MS, WAIT_REASON_BYTES, WAKE_SOURCES};
+use holon_domain::limits::{
+    ORIGIN_NAME_BYTES, TIMER_MAX_MS, WAIT_CHOICE_BYTES, WAIT_CHOICES, WAIT_QUESTION_BYTES,
+    WAIT_REASON_BYTES, WAKE_SOURCES,
+};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
+use holon_domain::wait::WaitQuestion;
+use holon_domain::{TaskId, TriggerId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 pub(crate) const NAME: &str = "WaitFor";
 
-const FORMS: &str = "each entry of wake_on is \"operator\", \"external\", \"external:github\", \"task_..\", \
+const FORMS: &str = "each entry of wake_on is \"operator\", \"external\", \"external:github\", \"trig_..\", \"task_..\", \
                      \"2026-03-01T09:00:00Z\" or \"after_ms:60000\"";
+
+/// A wake by any message of an operator, also beside a question.
+const ANY_OPERATOR: &str = "operator:any";
+const QUESTION_FORM: &str =
+    "question is {\"text\": \"Go on?\", \"choices\": [\"yes\", \"no\"]}, choices optional";
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// What you wait for and will do then.
+    /// What you wait for, and what you will do then.
     #[schemars(length(min = 1))]
     reason: String,
-    /// operator, external (any) or external:SOURCE, a task id (its end), after_ms:N, RFC 3339 with offset.
+    /// 1 to 16 of: operator, external (any outside event), external:SOURCE, a trigger id, a task id (its end),
+    /// after_ms:N, a time in RFC 3339 with offset.
     #[schemars(with = "Vec<WakeArg>", length(min = 1, max = WAKE_SOURCES))]
     wake_on: Vec<Value>,
-    #[schemars(description = "Default the current.")]
+    /// Item that waits. Default: the one with the focus.
     #[serde(default)]
     #[schemars(with = "String")]
     work_item_id: Option<String>,
-    #[schemars(description = "Such as a PR number.")]
+    /// Subject of the event, such as a PR number.
     #[serde(default)]
     #[schemars(with = "String")]
     external_ref: Option<String>,
-    /// Ms until you look anyway, if the event may be missed.
+    /// For the operator, complete in itself; wake_on then holds operator, and only the answer ends the wait
+    /// (operator:any: any message).
+    #[serde(default)]
+    #[schemars(with = "QuestionArg")]
+    question: Option<Value>,
+    /// Milliseconds until you look anyway. Default never.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1, max = TIMER_MAX_MS))]
     recheck_after: Option<u64>,
+}
+
+/// A question to the operator. A plain string is understood too.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct QuestionArg {
+    /// What is to be decided, and what you would do.
+    #[schemars(length(min = 1))]
+    text: String,
+    /// Up to 8 answers, your recommendation first.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>", length(max = WAIT_CHOICES))]
+    choices: Option<Vec<String>>,
 }
 
 // Only for the schema: entries are parsed one by one, so that an error names the entry. A string takes far fewer tokens
@@ -49,7 +78,7 @@ struct Args {
 #[expect(dead_code, reason = "describes the schema and is never made")]
 struct WakeArg(
     #[schemars(regex(
-        pattern = r"^(operator|external(:.+)?|task_.+|after_ms:[1-9][0-9]*|[0-9]{4}-.+)$"
+        pattern = r"^(operator(:any)?|external(:.+)?|trig_.+|task_.+|after_ms:[1-9][0-9]*|[0-9]{4}-.+)$"
     ))]
     String,
 );
@@ -58,8 +87,12 @@ struct WakeArg(
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "End the turn with open work until the first of wake_on. Survives restarts; only its item rests. Call it \
-                      alone.".into(),
+        description: "End the turn with open work until the first of wake_on. The wait survives \
+                      restarts; only its item rests. Text beside the call is delivered. It is the last \
+                      call of an answer: if a call before it failed or looked something up, you read \
+                      that result first. Example: {\"reason\": \"review of PR 12, then merge\", \
+                      \"wake_on\": [\"external:github\", \"after_ms:3600000\"]}."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,
     }
@@ -83,13 +116,70 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     let recheck = args
         .recheck_after
         .map(|millis| span(subject, "recheck_after", millis));
+    let question = match &args.question {
+        Some(asked) if !asked.is_null() => Some(question(subject, asked, &args.wake_on)?),
+        Some(_) | None => None,
+    };
     Ok(Intent::WaitFor(NewWait {
         reason: reason.to_owned(),
+        question,
         wake_on: wake_on(subject, &args.wake_on)?,
         work_item_id: work_item_id.transpose()?,
         external_ref: name(subject, "external_ref", args.external_ref.as_deref())?,
         recheck_after_ms: recheck.transpose()?,
     }))
+}
+
+/// Reads a question. It needs an operator among the wakes, or its answer would end nothing.
+fn question(
+    subject: Subject<'_>,
+    asked: &Value,
+    wake_on: &[Value],
+) -> Result<WaitQuestion, ToolError> {
+    let wrong = |problem: &str| subject.invalid(Some("question"), problem);
+    let asked = match asked {
+        Value::String(text) => QuestionArg {
+            text: text.clone(),
+            choices: None,
+        },
+        other => serde_json::from_value(other.clone())
+            .map_err(|error| wrong(&error.to_string()).hint(QUESTION_FORM))?,
+    };
+    let text = asked.text.trim();
+    if text.is_empty() {
+        return Err(wrong("the question is empty").hint(QUESTION_FORM));
+    }
+    within(subject, "question", text, WAIT_QUESTION_BYTES)?;
+    let choices = asked.choices.unwrap_or_default();
+    if choices.len() > WAIT_CHOICES {
+        let problem = format!(
+            "{} choices, over the limit of {WAIT_CHOICES}",
+            choices.len()
+        );
+        return Err(
+            wrong(&problem).hint("offer the few that matter; the operator may write others")
+        );
+    }
+    let choices = choices.iter().map(|choice| choice.trim());
+    let choices: Vec<&str> = choices.filter(|choice| !choice.is_empty()).collect();
+    for choice in &choices {
+        within(subject, "question", choice, WAIT_CHOICE_BYTES)?;
+    }
+    let is = |word: &str| {
+        wake_on
+            .iter()
+            .any(|entry| entry.as_str().map(str::trim) == Some(word))
+    };
+    let as_object = |entry: &Value| entry.get("operator").is_some_and(|value| !value.is_null());
+    let any_message = is(ANY_OPERATOR);
+    if !any_message && !is("operator") && !wake_on.iter().any(as_object) {
+        return Err(wrong("no answer would end the wait").hint("add \"operator\" to wake_on"));
+    }
+    Ok(WaitQuestion {
+        text: text.to_owned(),
+        choices: choices.into_iter().map(str::to_owned).collect(),
+        any_message,
+    })
 }
 
 fn wake_on(subject: Subject<'_>, entries: &[Value]) -> Result<Vec<WakeCondition>, ToolError> {
@@ -121,7 +211,10 @@ fn one(subject: Subject<'_>, entry: &Value) -> Result<WakeCondition, ToolError> 
 
 fn spelled(subject: Subject<'_>, word: &str) -> Result<WakeCondition, ToolError> {
     match (word, word.split_once(':')) {
-        ("operator", _) => Ok(WakeCondition::Operator),
+        ("operator" | ANY_OPERATOR, _) => Ok(WakeCondition::Operator),
+        (trigger, _) if trigger.starts_with("trig_") => Ok(WakeCondition::Trigger {
+            external_trigger_id: TriggerId::from_stored(trigger),
+        }),
         ("external", _) => Ok(WakeCondition::External { source: None }),
         (task, _) if task.starts_with("task_") => Ok(WakeCondition::Task {
             task_id: TaskId::from_stored(task),

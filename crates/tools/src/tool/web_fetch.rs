@@ -30,12 +30,14 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Whole address, such as https://example.com/page.
     #[schemars(length(min = 1, max = WEB_URL_BYTES))]
     url: String,
+    /// Characters to show. Default and maximum are the host's.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_chars: Option<u64>,
-    #[schemars(description = "raw keeps HTML.")]
+    /// auto (default) and text show HTML as text; raw keeps it.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
     extract_mode: Option<ModeArg>,
@@ -45,7 +47,10 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Read a page, text or JSON from a public http or https URL.".into(),
+        description:
+            "Read a page, text or JSON from a public http or https address. For a file to keep \
+                      or a private address use a command."
+                .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Web,
     }

@@ -21,12 +21,14 @@ const PROVIDER_BYTES: usize = 64;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
+    /// Words to search for, at most 1000 bytes.
     #[schemars(length(min = 1, max = WEB_QUERY_BYTES))]
     query: String,
+    /// Most results. Default and maximum are the host's.
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_results: Option<u64>,
-    #[schemars(description = "Default: all configured.")]
+    /// Name of one configured provider. Default: the host's choice.
     #[serde(default)]
     #[schemars(with = "String")]
     provider: Option<String>,
@@ -36,7 +38,8 @@ struct Args {
 pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
-        description: "Search the web for pages.".into(),
+        description: "Search the web for titles, addresses and extracts; WebFetch reads a page."
+            .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Web,
     }

@@ -39,13 +39,15 @@ enum TodoStateArg {
     Completed,
 }
 
-// An entry of a checklist; without documentation, because its name says it in the schema.
+// An entry of a checklist; without documentation of its own, which would stand in every schema.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct TodoArg {
+    /// The step, in one line.
     #[schemars(length(min = 1))]
     text: String,
+    /// How far this step is.
     state: TodoStateArg,
 }
 

@@ -8,7 +8,8 @@ use holon_domain::limits::{
     TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX, YIELD_MAX_MS, YIELD_MS,
 };
 use holon_domain::tool::{ToolFamily, ToolSpec};
-use holon_tools::{SchemaMode, all, emit, interpret};
+use holon_domain::web::WebTools;
+use holon_tools::{SchemaMode, all, emit, interpret, offered};
 use serde_json::{Value, json};
 
 fn valid(schema: &Value, instance: &Value) -> bool {
@@ -36,53 +37,32 @@ fn every_schema_is_a_json_schema() {
     }
 }
 
-/// Returns true for an argument whose name says what it is, or that is described in another place.
-fn speaks_for_itself(tool: &str, argument: &str) -> bool {
-    match (tool, argument) {
-        ("ExecCommand", "cmd" | "shell" | "login" | "tty") | ("UpdateWorkItem", "objective") => {
-            true
+/// Collects the arguments of a schema at every depth that lack a description of more than four words.
+fn undescribed(schema: &Value, place: &str, found: &mut Vec<String>) {
+    let members = schema["properties"].as_object();
+    for (name, property) in members.into_iter().flatten() {
+        let place = format!("{place}.{name}");
+        undescribed(property, &place, found);
+        undescribed(&property["items"], &place, found);
+        let description = property["description"].as_str().unwrap_or_default();
+        if description.split_whitespace().count() <= 4 {
+            found.push(place);
         }
-        // The tool says that its message holds the summary.
-        ("CreateTimer", "after_ms" | "every_ms" | "summary") | (_, "include_todo_list") => true,
-        ("CreateWorkItem", "todo_list") | ("Sleep", "reason") | ("NotifyOperator", "message") => {
-            true
-        }
-        ("UseWorkspace", "isolation_label") | ("TaskOutput", "stderr_after_byte") => true,
-        // As for ExecCommand.
-        ("TaskOutput", "max_output_tokens") => true,
-        // As for ExecCommand.
-        ("ExecCommandBatch", "cmd" | "workdir" | "shell" | "login") => true,
-        // Each tool says in its error what the number may be.
-        (_, "limit" | "max_chars" | "max_results") => true,
-        // The tool names the kinds of URL, and what MemorySearch finds.
-        ("WebFetch", "url") | ("WebSearch", "query") | ("MemoryGet", "source_ref") => true,
-        ("MemorySearch", "include_all_workspaces") | ("TaskInput", "close_input") => true,
-        // The policy says when an item is ready and when it needs input.
-        ("UpdateWorkItem", "plan_status") => true,
-        (_, _) => argument.ends_with("_id"),
     }
 }
 
 #[test]
-fn every_argument_says_what_it_is_for() {
-    for spec in all() {
-        assert!(
-            spec.description.len() > 20,
-            "{} has a description",
-            spec.name
-        );
-        let items = &spec.input_schema["properties"]["items"]["items"];
-        for (name, property) in [&spec.input_schema, items]
-            .into_iter()
-            .filter_map(|schema| schema["properties"].as_object())
-            .flatten()
-        {
-            assert!(
-                property["description"].is_string() || speaks_for_itself(&spec.name, name),
-                "{}.{name} has a description",
-                spec.name
-            );
+fn every_offered_tool_and_argument_is_described_and_tools_are_sorted_by_name() {
+    for preset in [ProfilePreset::PublicNamed, ProfilePreset::PrivateChild] {
+        let tools = offered(preset, false, WebTools::ALL);
+        let mut found = Vec::new();
+        for tool in tools.iter() {
+            let words = tool.description.split_whitespace().count();
+            assert!(words > 4, "{}: {}", tool.name, tool.description);
+            undescribed(&tool.parameters, &tool.name, &mut found);
         }
+        assert_eq!(found, Vec::<String>::new());
+        assert!(tools.iter().is_sorted_by_key(|tool| tool.name.as_str()));
     }
 }
 

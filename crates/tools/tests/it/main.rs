@@ -8,6 +8,7 @@ mod interpret;
 mod memory;
 mod profile;
 mod receipt;
+mod receipt_work;
 mod refusal;
 mod running;
 mod samples;

@@ -131,9 +131,18 @@ fn an_error_reads_as_the_one_bounded_shape() {
         receipt(&ToolEnvelope::failure("Sleep", error)),
         concat!(
             r#"{"ok":false,"tool_name":"Sleep","kind":"invalid_tool_input","message":"no","hint":"leave it out","#,
-            r#""field":"duration_ms","retryable":false,"details":{"field":"duration_ms","tool_name":"Sleep"}}"#
+            r#""field":"duration_ms","next":"the same call fails again: correct it, or choose another way","#,
+            r#""details":{"field":"duration_ms","tool_name":"Sleep"}}"#
         )
     );
+    // Beside a correction, "retryable": false would read as advice to give up.
+    for kind in [ToolErrorKind::OutcomeUnknown, ToolErrorKind::NotStarted] {
+        let open = error_receipt(ToolError::new(kind, "look first"));
+        assert_eq!(
+            (&open["next"], &open["retryable"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
     let bare = error_receipt(ToolError::new(ToolErrorKind::LimitReached, "full").retryable());
     assert_eq!(
         bare,
@@ -290,11 +299,14 @@ fn unseen_characters_are_written_out_in_every_receipt() {
         hidden,
         json!({ "name": hidden }),
     ));
+    let words = "\\u{e0069}\\u{e006e} a\\u{200b}b \\u{202e}c";
+    assert!(printed.contains(words), "{printed}");
+    for (text, place) in [(&failed, "/message"), (&confirmed, "/result/name")] {
+        let read: Value = serde_json::from_str(text).expect("one JSON document");
+        let shown = read.pointer(place).and_then(Value::as_str);
+        assert!(shown.is_some_and(|shown| shown.contains(words)), "{text}");
+    }
     for text in [printed, failed, confirmed] {
-        assert!(
-            text.contains("\\u{e0069}\\u{e006e} a\\u{200b}b \\u{202e}c"),
-            "{text}"
-        );
         assert!(text.is_ascii(), "{text}");
     }
     let coloured = ran(ok, "safe\u{8}\u{8}\0\u{1b}[8mhidden\r\n", "");
@@ -372,4 +384,34 @@ fn a_short_receipt_keeps_its_bound_and_its_fences() {
         receipt(&small),
         "what fits is whole"
     );
+}
+
+#[test]
+fn a_failure_is_one_json_document_however_much_it_quotes_and_however_short() {
+    let line = "let a = \"b\";\t\u{200b}\nexit 0 (1 ms)";
+    let nearest: Vec<Value> = (1..=10)
+        .map(|number| json!({ "line": number, "text": line }))
+        .collect();
+    let refused = ToolError::new(ToolErrorKind::InvalidToolInput, "line 3 is not there")
+        .details(json!({ "tool_name": "ApplyPatch", "path": "a.rs", "nearest": nearest }))
+        .hint("write the lines as the file has them");
+    let lost = ToolError::new(ToolErrorKind::OutcomeUnknown, "nobody answers for it")
+        .details(json!({ "run_again": "make", "output_tail": format!("{line}\n").repeat(60) }));
+    for (tool, error) in [("ApplyPatch", refused), ("ExecCommand", lost)] {
+        let envelope = ToolEnvelope::failure(tool, error.clone());
+        let read: Value = serde_json::from_str(&receipt(&envelope)).expect("one JSON document");
+        assert_eq!(read["ok"], false);
+        // What the next attempt depends on is there to its end.
+        let told = read["details"].to_string();
+        assert!(
+            told.contains("let a = ") && !told.contains("sha256"),
+            "{told}"
+        );
+        for bytes in [2_000, 500, 200, 50] {
+            let short = short_receipt(&envelope, bytes);
+            let read: Value = serde_json::from_str(&short).expect("one JSON document");
+            assert_eq!(read["kind"], json!(error.kind), "{short}");
+            assert!(short.len() <= 2 * bytes + 600, "{}: {short}", short.len());
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::command::{command, output, result, stream};
 use crate::task::{running, with_spec};
 use holon_domain::command::{
-    CapturedStream, CommandEnd, CommandFailure, MissingOutput, RunningCommand,
+    CapturedStream, CommandEnd, CommandFailure, FoundRunning, MissingOutput, RunningCommand,
 };
 use holon_domain::intent::ExecCommand;
 use holon_domain::task::{TaskHandle, TaskKind, TaskStatus};
@@ -27,6 +27,7 @@ fn so_far(stdout: &str, stderr: &str) -> RunningCommand {
     RunningCommand {
         workdir: "/w".into(),
         started_at: Timestamp::from_millis(5),
+        found: FoundRunning::AfterWait,
         stdout: stream(stdout),
         stderr: stream(stderr),
     }
@@ -73,6 +74,26 @@ fn a_command_that_goes_on_reads_as_a_task_and_how_to_go_on() {
     let cut = promoted(&small(), &handle(), &so_far("0123456789abcdefghij", ""));
     let texts = [piped, talks, silent, cut].map(|envelope| receipt(&envelope));
     insta::assert_snapshot!(texts.join("\n---\n"));
+}
+
+#[test]
+fn a_command_that_a_restarted_host_finds_is_not_said_to_have_been_waited_for() {
+    let patient = ExecCommand {
+        yield_time_ms: 600_000,
+        ..command()
+    };
+    let found = RunningCommand {
+        found: FoundRunning::AfterRestart,
+        ..so_far("", "")
+    };
+    let envelope = promoted(&patient, &handle(), &found);
+    let text = receipt(&envelope);
+    assert!(
+        text.starts_with("the host was started again while it ran"),
+        "{text}"
+    );
+    assert!(!text.contains("after 10 min"), "{text}");
+    assert_eq!(result(&envelope)["waited_ms"], 0);
 }
 
 #[test]
@@ -195,11 +216,18 @@ fn of_a_lost_command_the_last_words_and_the_way_to_run_it_again_are_read_whole()
         workdir: Some("sub".into()),
         ..command()
     };
-    insta::assert_snapshot!(receipt(&failed(&there, &lost("step 1\nstep 2\n"))));
+    let read = |envelope: &ToolEnvelope| -> Value {
+        serde_json::from_str(&receipt(envelope)).expect("one JSON document")
+    };
+    let shown = read(&failed(&there, &lost("step 1\nstep 2\n")));
+    assert_eq!(
+        shown["details"],
+        json!({ "workdir": "sub", "run_again": there.cmd, "output_tail": "step 1\nstep 2\n" })
+    );
     let long: String = (0..1_000).map(|n| format!("out {n}\n")).collect();
     let text = receipt(&failed(&command(), &lost(&long)));
     assert!(
-        text.contains("out 999\nend ") && text.len() < 6_000,
+        text.contains("out 999\\n\"") && text.len() < 6_000,
         "{}",
         text.len()
     );

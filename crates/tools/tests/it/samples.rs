@@ -1,6 +1,12 @@
 //! Arguments each tool accepts, and some it does not; shared by the schema and the parsing tests.
 
+use holon_domain::memory::SourceRef;
 use serde_json::{Value, json};
+
+/// Returns a reference as a search returns it.
+fn issued(key: &str) -> String {
+    SourceRef::parse(key).expect("a reference").to_string()
+}
 
 /// Arguments that the tool accepts and its relaxed schema allows.
 #[expect(clippy::too_many_lines, reason = "a table with an entry for each tool")]
@@ -14,17 +20,26 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
         "CancelExternalTrigger" => vec![json!({"external_trigger_id": "trig_1"})],
         "CancelTimer" => vec![json!({"timer_id": "timer_1"})],
         "CancelWait" => vec![json!({"wait_id": "wait_1"})],
-        "CompleteWorkItem" => vec![json!({"work_item_id": "work_1"})],
+        "CompleteWorkItem" => vec![
+            json!({"work_item_id": "work_1"}),
+            json!({"work_item_id": "work_1", "attachments": ["work/report.md"]}),
+        ],
         "CreateExternalTrigger" => vec![
             json!({"delivery_mode": "wake_hint"}),
             json!({"delivery_mode": "enqueue_message"}),
         ],
         "CreateTimer" => vec![
-            json!({"after_ms": 300}),
+            json!({"after_ms": 300, "summary": "look at the build"}),
             json!({"at": "2026-03-01T09:00:00Z", "summary": "look at the build"}),
-            json!({"every_ms": 60_000, "first": "2026-03-01T10:00:00+01:00", "missed": "all"}),
-            json!({"every_ms": 60_000, "missed": "skip"}),
-            json!({"cron": "30 9 * * MON-FRI", "time_zone": "Europe/Berlin", "missed": "once"}),
+            json!({
+                "every_ms": 60_000, "first": "2026-03-01T10:00:00+01:00", "missed": "all",
+                "summary": "look at the build",
+            }),
+            json!({"every_ms": 60_000, "missed": "skip", "summary": "look at the build"}),
+            json!({
+                "cron": "30 9 * * MON-FRI", "time_zone": "Europe/Berlin", "missed": "once",
+                "summary": "look at the build",
+            }),
         ],
         "CreateWorkItem" => vec![
             json!({"objective": "Split the fixtures"}),
@@ -70,8 +85,8 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
             json!({"filter": "waiting_for_operator", "limit": 1, "include_todo_list": true}),
         ],
         "MemoryGet" => vec![
-            json!({"source_ref": "brief:brief_1"}),
-            json!({"source_ref": "agent_memory:self", "max_chars": 50_000}),
+            json!({"source_ref": issued("brief:brief_1")}),
+            json!({"source_ref": issued("agent_memory:self"), "max_chars": 50_000}),
         ],
         "MemorySearch" => vec![
             json!({"query": "数据库 lease"}),
@@ -174,13 +189,15 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({"delivery_mode": "wake_hint", "source": "ci"}),
         ],
         "CreateTimer" => vec![
-            json!({"after_ms": 0}),
-            json!({"every_ms": 0}),
-            json!({"after_ms": 400_000_000_000_u64}),
-            json!({"at": 1_794_700_000}),
-            json!({"cron": 5}),
-            json!({"after_ms": 5, "missed": "never"}),
-            json!({"interval_ms": 5}),
+            json!({"after_ms": 300}),
+            json!({"after_ms": 300, "summary": ""}),
+            json!({"after_ms": 0, "summary": "look"}),
+            json!({"every_ms": 0, "summary": "look"}),
+            json!({"after_ms": 400_000_000_000_u64, "summary": "look"}),
+            json!({"at": 1_794_700_000, "summary": "look"}),
+            json!({"cron": 5, "summary": "look"}),
+            json!({"after_ms": 5, "missed": "never", "summary": "look"}),
+            json!({"interval_ms": 5, "summary": "look"}),
         ],
         "CreateWorkItem" => vec![
             json!({}),
@@ -242,8 +259,8 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
         "MemoryGet" => vec![
             json!({}),
             json!({"source_ref": ""}),
-            json!({"source_ref": "brief:brief_1", "max_chars": 0}),
-            json!({"source_ref": "brief:brief_1", "max_chars": 50_001}),
+            json!({"source_ref": issued("brief:brief_1"), "max_chars": 0}),
+            json!({"source_ref": issued("brief:brief_1"), "max_chars": 50_001}),
         ],
         "MemorySearch" => vec![
             json!({}),

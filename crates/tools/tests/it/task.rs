@@ -31,6 +31,8 @@ pub(crate) fn running() -> TaskRecord {
         started_at: None,
         started_by_operator: false,
         starts_in: None,
+        skills: None,
+        continue_on_result: None,
     };
     TaskRecord {
         id: TaskId::from_stored("task_1"),
@@ -40,6 +42,7 @@ pub(crate) fn running() -> TaskRecord {
         created_at: Timestamp::from_millis(1_000_000),
         updated_at: Timestamp::from_millis(1_000_000),
         parent_message_id: None,
+        parent_message_seq: None,
         work_item_id: None,
         summary: Some("cargo watch -x test".into()),
         wait_policy: WaitPolicy::Background,
@@ -63,7 +66,12 @@ pub(crate) fn with_spec(change: impl FnOnce(&mut CommandTaskSpec)) -> TaskRecord
     let mut task = running();
     match &mut task.recovery {
         Some(TaskRecoverySpec::CommandTask { spec, .. }) => change(spec),
-        Some(TaskRecoverySpec::ChildAgentTask { .. }) | None => panic!("a command"),
+        Some(
+            TaskRecoverySpec::ChildAgentTask { .. }
+            | TaskRecoverySpec::SubagentTask { .. }
+            | TaskRecoverySpec::WorktreeSubagentTask { .. },
+        )
+        | None => panic!("a command"),
     }
     task
 }

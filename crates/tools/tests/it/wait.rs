@@ -38,6 +38,13 @@ fn every_form_of_a_wake_is_understood() {
         (json!("external:"), external(None)),
         (json!({"external": ""}), external(None)),
         (json!("external"), external(None)),
+        (json!("operator:any"), WakeCondition::Operator),
+        (
+            json!("trig_1"),
+            WakeCondition::Trigger {
+                external_trigger_id: holon_domain::TriggerId::from_stored("trig_1"),
+            },
+        ),
         (
             json!({"time": "2026-03-01T10:00:00+01:00"}),
             WakeCondition::Time { at: nine() },
@@ -61,6 +68,37 @@ fn every_form_of_a_wake_is_understood() {
     ] {
         let wait = waited(&json!({"reason": "x", "wake_on": [entry]}));
         assert_eq!(wait.wake_on, [meant], "{entry}");
+    }
+}
+
+#[test]
+fn a_question_has_a_text_and_perhaps_choices() {
+    let asked = |question: Value, wake_on: &str| {
+        let input = json!({"reason": "x", "wake_on": [wake_on], "question": question});
+        waited(&input).question.expect("a question")
+    };
+    let plain = asked(json!("Go on?"), "operator");
+    assert_eq!((plain.text.as_str(), plain.any_message), ("Go on?", false));
+    let whole = json!({"text": " Go on? ", "choices": ["yes", " no ", ""]});
+    let whole = asked(whole, "operator:any");
+    assert_eq!(whole.text, "Go on?");
+    assert_eq!(whole.choices, ["yes", "no"]);
+    assert!(whole.any_message);
+    let none = waited(&json!({"reason": "x", "wake_on": ["operator"], "question": null}));
+    assert_eq!(none.question, None);
+    for (question, wake_on) in [
+        (json!("  "), "operator"),
+        (json!("Go on?"), "external"),
+        (json!({"choices": ["yes"]}), "operator"),
+        (
+            json!({"text": "Go on?", "choices": vec!["x"; 9]}),
+            "operator",
+        ),
+        (json!(3), "operator"),
+    ] {
+        let input = json!({"reason": "x", "wake_on": [wake_on], "question": question});
+        let (field, _) = refused_field("WaitFor", &input);
+        assert_eq!(field.as_deref(), Some("question"), "{input}");
     }
 }
 
@@ -115,13 +153,22 @@ fn a_wait_that_could_not_end_or_is_not_understood_is_refused_by_name() {
     );
 }
 
+/// Adds the message of the tick, unless the arguments have one.
+fn summarised(input: &Value) -> Value {
+    let mut input = input.clone();
+    if input.get("summary").is_none() {
+        input["summary"] = json!("look");
+    }
+    input
+}
+
 #[test]
 fn a_timer_has_exactly_one_kind() {
     let absolute = |schedule| {
         Intent::Work(WorkIntent::CreateTimer(NewTimer {
             schedule,
             missed: MissedSlotPolicy::Once,
-            summary: None,
+            summary: Some("look".to_owned()),
         }))
     };
     let after = |delay_ms, interval_ms| {
@@ -129,7 +176,7 @@ fn a_timer_has_exactly_one_kind() {
             delay_ms,
             interval_ms,
             missed: MissedSlotPolicy::Once,
-            summary: None,
+            summary: Some("look".to_owned()),
         })
     };
     for (input, expected) in [
@@ -154,7 +201,26 @@ fn a_timer_has_exactly_one_kind() {
             }),
         ),
     ] {
-        assert_eq!(meant("CreateTimer", &input), expected, "{input}");
+        assert_eq!(
+            meant("CreateTimer", &summarised(&input)),
+            expected,
+            "{input}"
+        );
+    }
+}
+
+#[test]
+fn a_timer_without_the_words_of_its_tick_is_refused() {
+    for input in [
+        json!({"after_ms": 5}),
+        json!({"after_ms": 5, "summary": null}),
+        json!({"after_ms": 5, "summary": " \n"}),
+    ] {
+        assert_eq!(
+            refused_field("CreateTimer", &input),
+            refused_at("summary"),
+            "{input}"
+        );
     }
 }
 
@@ -179,10 +245,13 @@ fn a_timer_without_a_kind_or_with_two_is_refused_by_name() {
         ),
     ] {
         assert_eq!(
-            refused_field("CreateTimer", &input),
+            refused_field("CreateTimer", &summarised(&input)),
             refused_at(field),
             "{input}"
         );
     }
-    assert_eq!(refused_field("CreateTimer", &json!({})), (None, true));
+    assert_eq!(
+        refused_field("CreateTimer", &summarised(&json!({}))),
+        (None, true)
+    );
 }

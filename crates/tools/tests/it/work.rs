@@ -14,7 +14,7 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::{
     PlanStatus, TodoItem, TodoState, ViewContext, WorkItemCursor, WorkItemRecord,
 };
-use holon_tools::{create_work_item, get_work_item, interpret, list_work_items, receipt};
+use holon_tools::{create_work_item, get_work_item, interpret, list_work_items};
 use serde_json::{Value, json};
 
 pub(crate) fn meant(tool: &str, input: &Value) -> Intent {
@@ -273,7 +273,7 @@ fn view(n: usize) -> holon_domain::work_item::WorkItemView {
 }
 
 fn result(envelope: &ToolEnvelope) -> Value {
-    serde_json::from_str::<Value>(&receipt(envelope)).expect("JSON")["result"].clone()
+    json!(envelope)["result"].clone()
 }
 
 fn cursor(number: usize) -> WorkItemCursor {
@@ -356,4 +356,28 @@ fn one_item_is_shown_with_the_beginning_of_its_plan() {
     let unknown = get_work_item::unknown(&WorkItemId::from_stored("work_9"));
     let error = unknown.error().expect("an error");
     assert_eq!(error.kind, ToolErrorKind::UnknownWorkItem);
+}
+
+#[test]
+fn a_plan_that_was_never_written_is_not_said_to_be_shown_whole() {
+    let context = ViewContext {
+        agent_home: "/h/main",
+        current: None,
+        wake_count: 0,
+        include_todo_list: false,
+    };
+    let written = view(1).plan_artifact;
+    assert!(written.exists && written.preview_complete);
+    let bare = WorkItemRecord {
+        plan: None,
+        ..item(1)
+    };
+    let plan = json!(bare.view(context).plan_artifact);
+    assert_eq!(
+        plan,
+        json!({
+            "path": "/h/main/work-items/work_1/plan.md", "exists": false, "bytes": 0, "preview": "",
+            "preview_complete": false,
+        })
+    );
 }

@@ -2,7 +2,7 @@
 
 use super::{Facts, nothing};
 use crate::overlay::{Entry, Tone};
-use holon_api::{BudgetView, BudgetsResponse, UsageResponse};
+use holon_api::{BudgetView, BudgetsResponse, UnreadableBudgetView, UsageResponse};
 use holon_domain::budget::BudgetPeriod;
 use holon_domain::text::pluralize;
 use holon_domain::usage::UsageGrouping;
@@ -97,11 +97,28 @@ pub(crate) fn budgets(all: &BudgetsResponse) -> Vec<Entry> {
     let entries: Vec<Entry> = budgets
         .map(|budget| budget_entry(budget, &all.time_zone))
         .chain(by_settings)
+        .chain(all.unreadable.iter().map(unreadable_entry))
         .collect();
     if entries.is_empty() {
         return nothing("no budgets; holon budget set --agent ID --tokens N sets one");
     }
     entries
+}
+
+fn unreadable_entry(budget: &UnreadableBudgetView) -> Entry {
+    let covers = budget.covers.join(" or ");
+    let mut facts = Facts::default();
+    facts.add("limits", &covers);
+    facts.add("cannot be read", &budget.row);
+    facts.add("effect", "nothing that it may limit calls a model");
+    facts.add("next step", &budget.next_step);
+    Entry {
+        id: format!("unreadable {}", budget.row),
+        label: format!("{covers}  cannot be read, so no call is made"),
+        tone: Tone::Bad,
+        detail: facts.text(),
+        ..Entry::default()
+    }
 }
 
 fn budget_entry(budget: &BudgetView, time_zone: &str) -> Entry {

@@ -72,6 +72,7 @@ impl ConnectScreen<'_> {
                 heard = signals.next() => match heard {
                     SignalRequest::End(number) => return Ok(WaitEnd::Ended(number)),
                     SignalRequest::Suspend => KeyAction::Suspend { with_group: false },
+                    SignalRequest::Resize => KeyAction::Other,
                     SignalRequest::Continue => {
                         is_stopped = false;
                         screen.take_again()?;

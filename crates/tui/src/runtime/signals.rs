@@ -1,4 +1,4 @@
-//! Signals: those that end the program, those that suspend it and the one that continues it.
+//! Signals: those that end the program, those that suspend it, the one that continues it and that of another size.
 //!
 //! A thread hears those that end the program and ends it if the console does not: a terminal that takes no more output
 //! holds up the console, and with it everything that is not on another thread.
@@ -49,6 +49,8 @@ pub(super) enum SignalRequest {
     End(i32),
     /// The process alone is to stop.
     Suspend,
+    /// The terminal has another size.
+    Resize,
     /// The process goes on after it was stopped, by whichever signal.
     Continue,
 }
@@ -71,6 +73,7 @@ impl Signals {
         let others = [
             (SignalRequest::Suspend, Signal::TSTP),
             (SignalRequest::Continue, Signal::CONT),
+            (SignalRequest::Resize, Signal::WINCH),
         ];
         let listen = |(heard, number): (SignalRequest, Signal)| {
             let kind = SignalKind::from_raw(number.as_raw());

@@ -136,6 +136,132 @@ async fn a_redirect_to_loopback_is_refused_and_nothing_is_sent_there() {
     .await;
 }
 
+#[tokio::test]
+async fn a_configured_private_endpoint_may_redirect_to_itself() {
+    run(async {
+        let moved = answer("307 Temporary", "location: /hook/v2\r\n", "");
+        let server = Server::start(vec![moved, answer("200 OK", "", "{}")]).await;
+        let mut request = post(&server.url());
+        let key = ("authorization".to_owned(), "Bearer KEY".to_owned());
+        request.headers.push(key);
+        let response = WebClient::default().send(&request).await;
+        assert_eq!(response.expect("an answer").status, 200);
+        let requests = server.requests();
+        assert!(requests[1].starts_with("POST /hook/v2 "), "{requests:?}");
+        assert!(requests[1].contains("Bearer KEY"), "{requests:?}");
+    })
+    .await;
+}
+
+/// Sends a foreign request for a name that has these addresses, through a proxy.
+async fn fetch_behind(
+    proxy: &Server,
+    found: std::io::Result<Vec<IpAddr>>,
+) -> Result<Response, WebError> {
+    struct Fixed(Mutex<Option<std::io::Result<Vec<IpAddr>>>>);
+    impl Lookup for Fixed {
+        fn lookup(&self, _: String) -> LookupFuture {
+            let found = self.0.lock().expect("no panic").take();
+            Box::pin(async move { found.expect("one lookup") })
+        }
+    }
+    let client = WebClient {
+        proxies: ProxyVariables {
+            http: Some(format!("127.0.0.1:{}", proxy.port)),
+            ..ProxyVariables::default()
+        },
+        ..WebClient::with_lookup(Arc::new(Fixed(Mutex::new(Some(found)))))
+    };
+    let request = Request {
+        method: Method::GET,
+        body: Vec::new(),
+        origin: Origin::Foreign,
+        ..post("http://pages.example/news")
+    };
+    client.send(&request).await
+}
+
+#[tokio::test]
+async fn a_page_whose_addresses_are_all_public_is_fetched_through_the_proxy() {
+    run(async {
+        let proxy = Server::start(vec![answer("200 OK", "", "the page")]).await;
+        let found = ["8.8.8.8", "2606:4700::1111"].map(|text| text.parse().expect("an address"));
+        let page = fetch_behind(&proxy, Ok(found.to_vec())).await;
+        let page = page.expect("an answer");
+        assert_eq!(
+            (page.status, page.body.as_slice()),
+            (200, b"the page".as_slice())
+        );
+        let requests = proxy.requests();
+        assert!(
+            requests[0].starts_with("GET http://pages.example/news HTTP/1.1"),
+            "{requests:?}"
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_proxy_of_a_scheme_that_is_not_spoken_is_skipped() {
+    run(async {
+        let proxy = Server::start(vec![answer("200 OK", "", "the proxy")]).await;
+        let client = WebClient::new(ProxyVariables {
+            http: Some(format!("socks5://127.0.0.1:{}", proxy.port)),
+            ..ProxyVariables::default()
+        });
+        // Nothing listens there, and it is none of the addresses that are always reached without a proxy.
+        let direct = format!("http://127.0.0.2:{}/hook", proxy.port);
+        let failed = client.send(&post(&direct)).await;
+        assert!(matches!(failed, Err(WebError::Connection(_))), "{failed:?}");
+        assert_eq!(proxy.requests(), Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_name_with_a_private_address_or_none_known_here_is_not_left_to_the_proxy() {
+    run(async {
+        let proxy = Server::start(vec![answer("200 OK", "", "secret")]).await;
+        for (found, private) in [
+            (&["10.0.0.1"][..], "10.0.0.1"),
+            (&["8.8.8.8", "169.254.169.254"], "169.254.169.254"),
+            (&["::1", "8.8.8.8"], "::1"),
+        ] {
+            let found = found.iter().map(|text| text.parse().expect("an address"));
+            let refused = fetch_behind(&proxy, Ok(found.collect())).await;
+            let expected = WebError::Forbidden {
+                what: "http://pages.example".to_owned(),
+                address: private.to_owned(),
+            };
+            assert_eq!(refused.expect_err("refused"), expected);
+        }
+        let failed = Err(std::io::Error::other("no resolver here"));
+        for (found, reason) in [(failed, "no resolver here"), (Ok(Vec::new()), "no address")] {
+            let refused = fetch_behind(&proxy, found).await;
+            let refused = refused.expect_err("refused").to_string();
+            assert!(refused.contains(reason), "{refused}");
+        }
+        assert_eq!(proxy.requests(), Vec::<String>::new());
+    })
+    .await;
+}
+
+#[test]
+fn a_site_is_its_origin_or_the_same_host_over_https() {
+    let same = |first: &str, url: &str| {
+        is_same_site(
+            &Url::parse(first).expect("a URL"),
+            &Url::parse(url).expect("a URL"),
+        )
+    };
+    assert!(same("http://10.0.0.5:80/a", "http://10.0.0.5/b"));
+    assert!(same("http://nas.local/a", "https://nas.local/a"));
+    assert!(same("http://nas.local:8080/a", "https://nas.local:8443/a"));
+    assert!(!same("https://nas.local/a", "http://nas.local/a"));
+    assert!(!same("http://nas.local:80/a", "http://nas.local:81/a"));
+    assert!(!same("http://nas.local/a", "https://other.local/a"));
+}
+
 struct Everywhere(IpAddr);
 
 impl Lookup for Everywhere {

@@ -21,7 +21,30 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Directories that the links of an archive may lead into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LinkRoots {
+    /// Anywhere: this host has made the archive from an agent with the same links.
+    Any,
+    /// Into these directories, because somebody else chose the targets.
+    Under(Vec<PathBuf>),
+}
+
+impl LinkRoots {
+    /// Returns true if a link to this path may be made: what it names lies in one of the directories.
+    fn allow(&self, target: &Path) -> bool {
+        let Self::Under(roots) = self else {
+            return true;
+        };
+        let Ok(real) = target.canonicalize() else {
+            return false;
+        };
+        let holds = |root: &PathBuf| root.canonicalize().is_ok_and(|root| real.starts_with(root));
+        roots.iter().any(holds)
+    }
+}
 
 /// An archive that keeps every rule.
 #[derive(Debug)]
@@ -93,17 +116,21 @@ pub fn check_archive(
 ///
 /// # Errors
 /// Fails if the home exists and is not empty, or the filesystem refuses. Then nothing is left.
-pub fn place_archive(home: &Path, archive: &mut CheckedArchive) -> Result<(), ArchiveError> {
+pub fn place_archive(
+    home: &Path,
+    archive: &mut CheckedArchive,
+    links: &LinkRoots,
+) -> Result<(), ArchiveError> {
     let _alone = lock_home(home);
     if !clear_home(home)? {
         return Err(ArchiveError::HomeInUse {
             path: home.to_owned(),
         });
     }
-    place_home(home, |new| fill(new, archive))
+    place_home(home, |new| fill(new, archive, links))
 }
 
-fn fill(new: &Path, archive: &mut CheckedArchive) -> Result<(), ArchiveError> {
+fn fill(new: &Path, archive: &mut CheckedArchive, links: &LinkRoots) -> Result<(), ArchiveError> {
     make_dir(new)?;
     archive
         .file
@@ -129,7 +156,7 @@ fn fill(new: &Path, archive: &mut CheckedArchive) -> Result<(), ArchiveError> {
         entries.check(&header, &known.digest, &mut file)?;
         file.sync_all().map_err(at("write", &target))?;
     }
-    link_skills(new, &archive.manifest, &mut directories)?;
+    link_skills(new, &archive.manifest, links, &mut directories)?;
     make_parents(new, UNCONFIRMED, &mut directories)?;
     write(&new.join(UNCONFIRMED), "")?;
     for directory in directories.iter().rev() {
@@ -138,15 +165,17 @@ fn fill(new: &Path, archive: &mut CheckedArchive) -> Result<(), ArchiveError> {
     Ok(sync(new)?)
 }
 
-/// Links the skills of the manifest that are on this machine too. The others are left out; the import's notes name them.
+/// Links the skills of the manifest that are on this machine too, where links may lead. The others are left out; the
+/// import's notes name them.
 fn link_skills(
     new: &Path,
     manifest: &ArchiveManifest,
+    links: &LinkRoots,
     directories: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
     for LinkedSkill { name, target } in manifest.linked_skills.iter().take(SKILLS_PER_ROOT) {
         let target = Path::new(target);
-        let is_there = check_skill(target).is_ok_and(|found| found == *name);
+        let is_there = links.allow(target) && check_skill(target).is_ok_and(|found| found == *name);
         let path = format!("skills/{name}");
         let place = new.join(&path);
         if !is_there || place.symlink_metadata().is_ok() {

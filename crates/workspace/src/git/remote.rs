@@ -213,6 +213,7 @@ impl RemoteGit {
             .env("PATH", &self.git.search_path)
             .envs(ENVIRONMENT.iter().copied())
             .envs(RepositoryKeys::default().variables())
+            .envs(self.git.proxies.variables())
             .env("GIT_ALLOW_PROTOCOL", self.url.protocol)
             .env("GIT_DIR", &self.dir)
             .current_dir(&self.dir)
@@ -246,4 +247,43 @@ fn downloaded(dir: &Path) -> u64 {
         .filter_map(|entry| entry.metadata().ok())
         .map(|found| found.len())
         .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::proxy::ProxyVariables;
+
+    #[test]
+    fn a_command_that_reaches_another_host_uses_the_proxy_of_the_host() {
+        let remote = |proxies: ProxyVariables| RemoteGit {
+            git: Git::default().with_proxies(proxies),
+            url: GitUrl {
+                text: "https://github.com/a/b".to_owned(),
+                protocol: "https",
+            },
+            dir: PathBuf::from("/nowhere"),
+            deadline: Instant::now(),
+            bounds: RemoteBounds {
+                time: Duration::ZERO,
+                bytes: 0,
+            },
+        };
+        let proxy_of = |remote: &RemoteGit, name: &str| {
+            let command = remote.command(&["ls-remote"]);
+            let mut variables = command.get_envs();
+            let found = variables.find(|(known, _)| *known == name);
+            found.and_then(|(_, value)| value?.to_str().map(str::to_owned))
+        };
+        let plain = remote(ProxyVariables::default());
+        assert_eq!(proxy_of(&plain, "https_proxy"), None);
+        assert_eq!(proxy_of(&plain, "no_proxy"), None);
+        let behind = remote(ProxyVariables {
+            https: Some("http://proxy:3128".to_owned()),
+            ..ProxyVariables::default()
+        });
+        let proxy = proxy_of(&behind, "https_proxy");
+        assert_eq!(proxy.as_deref(), Some("http://proxy:3128"));
+        assert!(proxy_of(&behind, "no_proxy").is_some());
+    }
 }

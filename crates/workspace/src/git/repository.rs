@@ -5,6 +5,7 @@ use super::overrides::{ENVIRONMENT, RepositoryKeys};
 use super::parent_death::die_with_parent;
 use super::{CommitId, GitError, parts};
 use holon_domain::limits::{GIT_OUTPUT_BYTES, GIT_READ_MS, GIT_WRITE_MS};
+use holon_domain::proxy::ProxyVariables;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub struct Git {
     pub(super) program: PathBuf,
     /// `PATH` of the program.
     pub(super) search_path: OsString,
+    /// Proxies of commands that reach another host.
+    pub(super) proxies: ProxyVariables,
 }
 
 impl Default for Git {
@@ -33,6 +36,7 @@ impl Default for Git {
         Self {
             program: "git".into(),
             search_path: SEARCH_PATH.into(),
+            proxies: ProxyVariables::default(),
         }
     }
 }
@@ -50,11 +54,18 @@ pub struct GitOutput {
 impl Git {
     /// Uses another program, for tests that look at the arguments.
     #[must_use]
-    pub const fn with_program(program: PathBuf, search_path: OsString) -> Self {
+    pub fn with_program(program: PathBuf, search_path: OsString) -> Self {
         Self {
             program,
             search_path,
+            proxies: ProxyVariables::default(),
         }
+    }
+
+    /// Uses these proxies for commands that reach another host.
+    #[must_use]
+    pub fn with_proxies(self, proxies: ProxyVariables) -> Self {
+        Self { proxies, ..self }
     }
 
     /// Asks the program for its version, such as `2.47.3`.

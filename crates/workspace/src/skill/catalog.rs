@@ -35,6 +35,13 @@ const OF_AGENT: [&str; 4] = [
 /// Most skills whose description is kept in memory.
 const KEPT: usize = 2_048;
 
+/// Returns the directories in the user's home that hold skills for every agent.
+#[must_use]
+pub fn user_skill_roots(user_home: Option<&Path>) -> Vec<PathBuf> {
+    let roots = user_home.map(|home| SHARED.map(|root| home.join(root)));
+    roots.into_iter().flatten().collect()
+}
+
 /// Reads catalogues of skills, and keeps the descriptions of those that were read last.
 #[derive(Debug, Default)]
 pub struct SkillReader {

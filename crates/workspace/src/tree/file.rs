@@ -82,6 +82,26 @@ pub(super) fn read(
     name: &str,
     max_bytes: u64,
 ) -> Result<Option<RegularFile>, ReadFailure> {
+    let Some((file, stat)) = open_regular(dir, name, max_bytes)? else {
+        return Ok(None);
+    };
+    let mut content = Vec::new();
+    // The file may grow while it is read, so the bound is enforced here too.
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut content)
+        .map_err(|error| ReadFailure::Errno(number(&error)))?;
+    if u64::try_from(content.len()).unwrap_or(u64::MAX) > max_bytes {
+        return Err(ReadFailure::TooLarge);
+    }
+    Ok(Some(RegularFile { content, stat }))
+}
+
+/// Opens the regular file with this name, unless it is too large; `None` if there is no entry.
+pub(super) fn open_regular(
+    dir: impl AsFd,
+    name: &str,
+    max_bytes: u64,
+) -> Result<Option<(File, Stat)>, ReadFailure> {
     // Checked before opening, because opening a device can have side effects.
     let before = match statat(&dir, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
@@ -101,16 +121,7 @@ pub(super) fn read(
     if u64::try_from(stat.st_size).unwrap_or(u64::MAX) > max_bytes {
         return Err(ReadFailure::TooLarge);
     }
-    let mut content = Vec::new();
-    // The file may grow while it is read, so the bound is enforced here too.
-    File::from(fd)
-        .take(max_bytes.saturating_add(1))
-        .read_to_end(&mut content)
-        .map_err(|error| ReadFailure::Errno(number(&error)))?;
-    if u64::try_from(content.len()).unwrap_or(u64::MAX) > max_bytes {
-        return Err(ReadFailure::TooLarge);
-    }
-    Ok(Some(RegularFile { content, stat }))
+    Ok(Some((File::from(fd), stat)))
 }
 
 fn regular(stat: &Stat) -> Result<(), ReadFailure> {

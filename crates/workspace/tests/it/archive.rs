@@ -9,8 +9,8 @@ use holon_domain::archive::{
 use holon_domain::text::sha256_hex;
 use holon_domain::{AgentId, Timestamp};
 use holon_workspace::{
-    ArchiveError, ArchiveLimits, PackOrder, PackedHome, check_archive, new_spool, pack_home,
-    place_archive, seal,
+    ArchiveError, ArchiveLimits, LinkRoots, PackOrder, PackedHome, check_archive, new_spool,
+    pack_home, place_archive, seal,
 };
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -140,7 +140,7 @@ fn what_was_packed_is_unpacked_and_packs_again_to_the_same_content() {
         let (packed, body) = pack(&home, ArchiveLimits::default()).unwrap();
         let file = sealed(dir.path(), &manifest(&packed), &body);
         let mut checked = check_archive(file, ArchiveLimits::default()).unwrap();
-        place_archive(&copy, &mut checked).unwrap();
+        place_archive(&copy, &mut checked, &LinkRoots::Any).unwrap();
         let mut expected = contents(&home);
         let briefs = (b"{}\n".to_vec(), false);
         expected.insert("history/a-1/briefs.jsonl".to_owned(), briefs);
@@ -175,7 +175,7 @@ fn the_longest_path_travels_and_a_longer_one_is_left_out() {
     assert_eq!(left, [longer]);
     let file = sealed(dir.path(), &manifest(&packed), &body);
     let mut checked = check_archive(file, ArchiveLimits::default()).unwrap();
-    place_archive(&copy, &mut checked).unwrap();
+    place_archive(&copy, &mut checked, &LinkRoots::Any).unwrap();
     assert_eq!(fs::read(copy.join(longest)).unwrap(), b"far");
 }
 
@@ -582,7 +582,7 @@ fn a_home_in_use_is_not_replaced_and_a_leftover_is() {
     };
     let home = dir.path().join("agent");
     put(&home, "mine", "work");
-    let refused = place_archive(&home, &mut open()).unwrap_err();
+    let refused = place_archive(&home, &mut open(), &LinkRoots::Any).unwrap_err();
     assert!(
         matches!(refused, ArchiveError::HomeInUse { .. }),
         "{refused}"
@@ -591,7 +591,7 @@ fn a_home_in_use_is_not_replaced_and_a_leftover_is() {
 
     // An interrupted import left a home with its mark.
     put(&home, ".holon/state/unconfirmed", "");
-    place_archive(&home, &mut open()).unwrap();
+    place_archive(&home, &mut open(), &LinkRoots::Any).unwrap();
     let found: Vec<String> = contents(&home).into_keys().collect();
     assert_eq!(found, ["notes/a.md"]);
     assert!(holon_workspace::is_unconfirmed(&home));
@@ -647,7 +647,7 @@ fn a_linked_skill_is_linked_again_where_its_target_is_a_skill() {
     });
     let file = sealed(&base, &manifest, &body);
     let mut archive = check_archive(file, ArchiveLimits::default()).unwrap();
-    place_archive(&copy, &mut archive).unwrap();
+    place_archive(&copy, &mut archive, &LinkRoots::Any).unwrap();
     let target = fs::read_link(copy.join("skills/deploy")).unwrap();
     assert_eq!(target, base.join("source/deploy"));
     for name in ["plain", "other-name", "gone", "relative"] {
@@ -655,4 +655,47 @@ fn a_linked_skill_is_linked_again_where_its_target_is_a_skill() {
         assert!(place.symlink_metadata().is_err(), "{name}");
     }
     assert!(copy.join("deploy").symlink_metadata().is_err());
+}
+
+#[test]
+fn the_links_of_an_archive_from_outside_lead_into_the_named_roots_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let base = dir.path().canonicalize().unwrap();
+    let home = base.join("home");
+    let skill = |name: &str| format!("---\nname: {name}\ndescription: It.\n---\n");
+    for place in [
+        "user/skills/own",
+        "private/own",
+        "user/skills/set/inner",
+        "private/linked",
+    ] {
+        let name = place.rsplit('/').next().unwrap();
+        put(&base, &format!("{place}/SKILL.md"), skill(name));
+    }
+    symlink(base.join("private/linked"), base.join("user/skills/linked")).unwrap();
+    put(&home, "skills/other/SKILL.md", "x");
+    let (packed, body) = pack(&home, ArchiveLimits::default()).unwrap();
+    let roots = LinkRoots::Under(vec![base.join("user/skills")]);
+    for (name, target, is_made) in [
+        ("own", "user/skills/own", true),
+        ("inner", "user/skills/set/inner", true),
+        ("linked", "user/skills/linked", false),
+        ("own", "private/own", false),
+        ("linked", "private/linked", false),
+        ("own", "user/skills/../../private/own", false),
+        ("own", "user/skills/set/../../../private/own", false),
+    ] {
+        let mut manifest = manifest(&packed);
+        manifest.linked_skills.push(LinkedSkill {
+            name: name.to_owned(),
+            target: base.join(target).display().to_string(),
+        });
+        let file = sealed(&base, &manifest, &body);
+        let mut archive = check_archive(file, ArchiveLimits::default()).unwrap();
+        let copy = base.join("copy");
+        place_archive(&copy, &mut archive, &roots).unwrap();
+        let link = copy.join("skills").join(name);
+        assert_eq!(link.symlink_metadata().is_ok(), is_made, "{target}");
+        fs::remove_dir_all(&copy).unwrap();
+    }
 }

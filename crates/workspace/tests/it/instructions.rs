@@ -109,9 +109,17 @@ fn the_compatibility_file_counts_in_a_workspace_without_the_other_one_only() {
     assert_eq!(found[0].1, InstructionKind::ClaudeMd);
     roots.write("project/AGENTS.md", "own");
     assert_eq!(texts(&roots.read())[0].2, "own");
-    // A file that is refused is not absent.
+    // A link inside of the root is the file that it leads to.
     fs::remove_file(roots.path("project/AGENTS.md")).expect("removed");
     symlink("CLAUDE.md", roots.path("project/AGENTS.md")).expect("a link");
+    let found = texts(&roots.read());
+    assert_eq!(found[0].1, InstructionKind::AgentsMd);
+    assert_eq!(found[0].2, "compatible");
+    roots.write("project/CLAUDE.md", "changed behind the link");
+    assert_eq!(texts(&roots.read())[0].2, "changed behind the link");
+    // A file that is refused is not absent.
+    fs::remove_file(roots.path("project/AGENTS.md")).expect("removed");
+    symlink("../home/CLAUDE.md", roots.path("project/AGENTS.md")).expect("a link");
     assert_eq!(
         roots.only(),
         InstructionContent::Refused(InstructionRefusal::SymbolicLink)

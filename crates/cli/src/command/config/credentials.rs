@@ -1,6 +1,7 @@
 //! `holon config credentials`: shows names and kinds of credentials, never their values.
 
 use super::report_change;
+use crate::addressing::hint;
 use crate::args::CredentialsCommand;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -151,8 +152,7 @@ async fn store(
 
 fn list_lines(stored: &[StoredCredential]) -> String {
     if stored.is_empty() {
-        return "nothing is stored; store a key with: holon config credentials set PROVIDER"
-            .to_owned();
+        return hint("nothing is stored; store a key with: holon config credentials set PROVIDER");
     }
     let width = stored
         .iter()

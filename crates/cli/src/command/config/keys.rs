@@ -24,7 +24,9 @@ fn typed_value(key: &str, text: String) -> serde_json::Value {
         Some(Kind::Number { .. } | Kind::Flag | Kind::List) => {
             serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
         }
-        Some(Kind::Text | Kind::Choice(_)) | None => serde_json::Value::String(text),
+        Some(Kind::Text | Kind::Choice(_) | Kind::OpenChoice(_)) | None => {
+            serde_json::Value::String(text)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `holon daemon logs`: the end of the log, its new lines, and the last failures.
 
 use super::view::DaemonLogs;
+use crate::addressing::hint;
 use crate::args::LogsArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
@@ -69,12 +70,14 @@ fn view(home: &Path, tail: Vec<String>) -> DaemonLogs {
         .as_ref()
         .and_then(|record| record.service_manager.as_deref());
     let message = match manager {
-        Some("systemd") => {
-            "the host is run by systemd, which keeps its log; holon service status names the command that shows it"
-                .to_owned()
-        }
+        Some("systemd") => hint(
+            "the host is run by systemd, which keeps its log; holon service status names the command that shows it",
+        ),
         Some(manager) => format!("the host is run by {manager}, which keeps its log"),
-        None if record.as_ref().is_some_and(|record| record.log_path.is_none()) => {
+        None if record
+            .as_ref()
+            .is_some_and(|record| record.log_path.is_none()) =>
+        {
             let lines = match tail.len() {
                 0 => String::new(),
                 count => format!("; the {count} lines above are of an earlier host"),

@@ -2,11 +2,12 @@
 
 use super::view::{Connectivity, DaemonStatus, State};
 use super::{activity, inspect};
+use crate::addressing::hint;
 use crate::{host, host_plan};
 use holon_client::view::{HostFailure, HostReport};
 use holon_config::HostOptions;
 use holon_daemon::lifecycle::{Found, Health, health};
-use holon_daemon::{DaemonRecord, EffectiveConfig, FailureFiles, FailureRecord};
+use holon_daemon::{DaemonRecord, EffectiveConfig, FailureFiles, FailurePhase, FailureRecord};
 use std::path::Path;
 use std::time::Duration;
 
@@ -24,6 +25,9 @@ pub(super) async fn view(home: &Path) -> DaemonStatus {
     } else {
         HostReport::default()
     };
+    if !is_healthy {
+        report.last_failure = agent_failure(home);
+    }
     report.last_failure = newest(stored_failure(home), report.last_failure);
     build(home, &found, state, report)
 }
@@ -104,13 +108,13 @@ fn message(found: &Found, state: Health, record: Option<&DaemonRecord>) -> Strin
         Health::Running { healthy: false } if record.is_none() => {
             format!("the host (pid {pid}) is starting, and does not answer yet")
         }
-        Health::Running { healthy: false } => {
-            format!("the host (pid {pid}) runs and does not answer; see: holon daemon logs")
-        }
+        Health::Running { healthy: false } => hint(format!(
+            "the host (pid {pid}) runs and does not answer; see: holon daemon logs"
+        )),
         Health::Stopped if found.owner.is_some() => {
             format!("no host runs; process {pid} owns the home for a single run")
         }
-        Health::Stopped => "no host runs; start one with: holon daemon start".to_owned(),
+        Health::Stopped => hint("no host runs; start one with: holon daemon start"),
         Health::Stale => {
             "no host runs, and one that ended has left files; a start or a stop removes them"
                 .to_owned()
@@ -122,15 +126,27 @@ fn stored_failure(home: &Path) -> Option<HostFailure> {
     FailureFiles::load(&FailureFiles::of(home).last_path()).map(to_view)
 }
 
+/// Returns the newest failure of an agent's turn or home from the store, under the phase of failures of agents. A running
+/// host tells it by itself.
+fn agent_failure(home: &Path) -> Option<HostFailure> {
+    let (agent_id, failure) = holon_daemon::newest_agent_failure(home)?;
+    let next = hint(format!("start the host, then: holon explain {agent_id}"));
+    Some(HostFailure {
+        occurred_at: failure.occurred_at.to_string(),
+        summary: failure.failure_artifact.summary.clone(),
+        phase: FailurePhase::RuntimeTurn.as_str().to_owned(),
+        agent_id: Some(agent_id.to_string()),
+        detail_hint: Some(next),
+        failure_artifact: serde_json::to_value(&failure.failure_artifact).ok(),
+    })
+}
+
 /// Converts a stored failure to the shape in which hosts report theirs.
 fn to_view(failure: FailureRecord) -> HostFailure {
-    let phase = serde_json::to_value(failure.phase).ok();
     HostFailure {
         occurred_at: failure.occurred_at.to_string(),
         summary: failure.summary,
-        phase: phase
-            .and_then(|phase| phase.as_str().map(str::to_owned))
-            .unwrap_or_default(),
+        phase: failure.phase.as_str().to_owned(),
         agent_id: None,
         detail_hint: failure.detail_hint,
         failure_artifact: None,

@@ -154,6 +154,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::TurnTerminal(_)
         | Event::ClosureDecided(_)
         | Event::ProcessExecutionRequested(_)
+        | Event::CommandBatchStopped(_)
         | Event::SkillActivated(_)
         | Event::SkillChanged(_)
         | Event::SkillInstalled(_)

@@ -6,6 +6,7 @@ use holon_config::{DoctorReport, IncompleteProvider};
 use holon_daemon::HomeState;
 use holon_daemon::checkup::{DatabaseCheck, IndexCheck};
 use holon_daemon::lifecycle::{ControlAnswer, Found, SocketFound};
+use holon_domain::AgentId;
 use std::path::PathBuf;
 
 /// Free space below which a host soon refuses messages.
@@ -62,9 +63,9 @@ fn home(facts: &MachineFacts) -> Finding {
             "home",
             format!("{path} does not exist; the first start creates it"),
         ),
-        Ok(HomeState::EmptyAndLoose) => Finding::ok(
+        Ok(HomeState::NewAndLoose) => Finding::ok(
             "home",
-            format!("{path} is empty and open to others; the first start makes it private"),
+            format!("{path} is new and open to others; the first start makes it private"),
         ),
         Err(words) => Finding::error(
             "home",
@@ -252,6 +253,21 @@ pub(super) fn database(check: &DatabaseCheck) -> Finding {
         words.join("; "),
         "stop the host, copy the directory state/ away, and restore it from a backup",
     )
+}
+
+/// Judges settings of agents that an earlier build let grow. Nothing to say if there are none.
+pub(super) fn large_settings(found: &[(AgentId, u64)]) -> Vec<Finding> {
+    let Some((first, _)) = found.first() else {
+        return Vec::new();
+    };
+    let words =
+        |(agent, bytes): &(AgentId, u64)| format!("the settings of {agent} have {}", size(*bytes));
+    let words: Vec<String> = found.iter().map(words).collect();
+    vec![Finding::warning(
+        "agents",
+        format!("{}; each step of the agent reads them", words.join("; ")),
+        format!("look for bindings with much metadata and revoke them: holon binding list {first}"),
+    )]
 }
 
 /// Judges the memory indexes. An index is derived, so that none is an error: the host builds it anew.

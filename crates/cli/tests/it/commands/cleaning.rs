@@ -136,7 +136,7 @@ fn a_home_that_is_gone_is_made_again_by_the_next_command_or_patch() {
     let seen = hands.call("ExecCommand", json!({ "cmd": "ls -A; cat memory/self.md" }));
     let shown = seen["stdout_preview"].as_str().expect("text");
     assert!(
-        shown.starts_with("AGENTS.md\nmemory\ntask-output\n# What"),
+        shown.contains("AGENTS.md\nmemory\ntask-output\n# What"),
         "{shown}"
     );
     clean();
@@ -178,7 +178,7 @@ fn what_an_agent_leaves_under_the_hosts_state_goes_with_the_agent() {
 }
 
 #[test]
-fn agents_that_have_done_nothing_are_rows_and_nothing_else() {
+fn agents_that_have_done_nothing_have_a_home_and_no_claims() {
     let world = world();
     world.write("project/file", "");
     let served = world.serve(&["--model", &hands::model(&world)]);
@@ -193,7 +193,7 @@ fn agents_that_have_done_nothing_are_rows_and_nothing_else() {
         let entries = std::fs::read_dir(world.home().join(folder)).into_iter();
         entries.flatten().count()
     };
-    // The default agent alone has a home from the beginning.
-    assert_eq!((count("agents"), count("state/tasks")), (1, 0));
+    // Each home holds the instructions of its agent before the first turn.
+    assert_eq!((count("agents"), count("state/tasks")), (21, 0));
     assert_eq!(served.terminate().0, Some(0));
 }

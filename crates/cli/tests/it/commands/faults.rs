@@ -151,9 +151,8 @@ fn a_command_that_kills_its_supervisor_is_lost_with_its_last_words_and_harms_no_
         json!({ "cmd": "echo words; sleep 0.1; kill -9 $PPID; exit 7", "yield_time_ms": 600_000 }),
     );
     for part in [
-        "to run it again: echo words; sleep 0.1",
-        "the last it printed ",
-        "\nwords\nend ",
+        "\"run_again\":\"echo words; sleep 0.1",
+        "\"output_tail\":\"words\\n\"",
         "look before you run it again",
     ] {
         assert!(words.contains(part), "{part}: {words}");

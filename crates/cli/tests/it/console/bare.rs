@@ -56,6 +56,25 @@ fn a_console_draws_on_a_terminal_of_any_size() {
 }
 
 #[test]
+fn a_lost_end_of_a_paste_does_not_hold_the_keyboard() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let mut terminal = open(&world, &[]);
+    // A whole paste is one text, and its line break sends nothing.
+    terminal.press("\u{1b}[200~whole-one\rwhole-two\u{1b}[201~\u{c}");
+    terminal.wait_for("whole-two");
+    terminal.press("\u{1b}[200~lost-one\rlost-two");
+    terminal.wait_for("lost-two");
+    terminal.press("z");
+    terminal.press("\u{3}\u{3}");
+    let (status, seen) = terminal.finish_status();
+    assert_eq!(status.code(), Some(0), "{seen:?}");
+    let prompts = world.run(&["transcript", "main", "--json"]);
+    assert!(!prompts.stdout.contains("whole-one"), "{prompts:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_console_that_a_signal_ends_ends_by_that_signal() {
     let world = world();
     let served = world.serve(&["--model", &hello(&world)]);

@@ -4,11 +4,14 @@ use super::{all_followed, followed, report, written};
 use crate::commands;
 use crate::make::{self, ModelAnswer};
 use crate::states;
-use crate::world::World;
-use holon_core::Input;
+use crate::world::{World, stamp_of};
+use holon_core::input::AfterAbort;
+use holon_core::{Input, Reply};
+use holon_domain::agent::Lifecycle;
 use holon_domain::authority::TrustLevel;
 use holon_domain::decision::Fact;
 use holon_domain::effect::Effect;
+use holon_domain::event::{BatchItemEnd, Event};
 use holon_domain::log::LogEntry;
 use holon_domain::message::Priority;
 use holon_domain::needs::Part;
@@ -129,34 +132,70 @@ fn the_command_of_a_turn_that_is_called_off_becomes_a_task_that_is_being_stopped
     let give_up = || Input::GiveUp {
         message: "a rule was broken".to_owned(),
     };
-    let cases = [
-        (states::running_tool as fn() -> World, None),
-        (states::running_batch, Some(2)),
-    ];
-    for (state, items) in cases {
-        for (input, stopping) in [
-            (Input::Stop, "asked"),
-            (give_up(), "asked"),
-            (Input::Delete, "force"),
-        ] {
-            let mut world = state();
-            let (call, ..) = commands::running(&world).expect("a command runs");
-            let id = TaskId::of_call(&call.id);
-            world.send(input);
-            let [task] = world.tasks.as_slice() else {
-                panic!("one task, not {:?}", world.tasks);
-            };
-            assert_eq!((&task.id, task.status), (&id, TaskStatus::Cancelling));
-            assert_eq!(followed(&world, task), stopping);
-            assert!(!task.terminal_reentry, "its turn is over");
-            let spec = task.command().expect("a command");
-            assert_eq!(spec.batch_items, items);
-            assert!(!spec.promoted_from_exec_command);
-            assert_eq!(world.violations(), []);
-            let ran = world.effects.values().map(|open| &open.effect);
-            let left = ran.filter(|effect| matches!(effect, Effect::RunTool { .. }));
-            assert_eq!(left.count(), 0);
-        }
+    for (input, stopping) in [
+        (Input::Stop, "asked"),
+        (give_up(), "asked"),
+        (Input::Delete, "force"),
+    ] {
+        let mut world = states::running_tool();
+        let (call, ..) = commands::running(&world).expect("a command runs");
+        let id = TaskId::of_call(&call.id);
+        world.send(input);
+        let [task] = world.tasks.as_slice() else {
+            panic!("one task, not {:?}", world.tasks);
+        };
+        assert_eq!((&task.id, task.status), (&id, TaskStatus::Cancelling));
+        assert_eq!(followed(&world, task), stopping);
+        assert!(!task.terminal_reentry, "its turn is over");
+        let spec = task.command().expect("a command");
+        assert_eq!(spec.batch_items, None);
+        assert!(!spec.promoted_from_exec_command);
+        assert_eq!(world.violations(), []);
+        let ran = world.effects.values().map(|open| &open.effect);
+        let left = ran.filter(|effect| matches!(effect, Effect::RunTool { .. }));
+        assert_eq!(left.count(), 0);
+    }
+}
+
+#[test]
+fn the_batch_of_a_turn_that_is_called_off_is_stopped_and_becomes_no_task() {
+    let abort = |_: &World| Input::Abort {
+        run_id: None,
+        then: AfterAbort::GoOn,
+    };
+    let give_up = |_: &World| Input::GiveUp {
+        message: "a rule was broken".to_owned(),
+    };
+    let inputs: [&dyn Fn(&World) -> Input; 4] =
+        [&abort, &give_up, &|_| Input::Stop, &|_| Input::Delete];
+    for input in inputs {
+        let mut world = states::running_batch();
+        let (call, ..) = commands::running(&world).expect("a batch runs");
+        world.send(input(&world));
+        assert_eq!(world.tasks.len(), 0);
+        assert_eq!(world.violations(), []);
+        let [open] = world.batches()[..] else {
+            panic!("one stop, not {:?}", world.effects);
+        };
+        let stamp = stamp_of(open);
+        let home_goes = |world: &World| {
+            let mut open = world.effects.values();
+            open.any(|open| open.effect == Effect::RemoveHome)
+        };
+        assert!(!home_goes(&world), "its commands use the home");
+        world.recover(false);
+        let late = world.send(commands::batch_stopped(stamp));
+        assert_eq!(late.reply, Ok(Reply::Unchanged), "of another generation");
+        commands::finish_patches(&mut world);
+        let ends = world.events.iter().filter_map(|event| match event {
+            Event::CommandBatchStopped(stopped) => Some((&stopped.tool_call_id, &stopped.items)),
+            _ => None,
+        });
+        let items = vec![BatchItemEnd::Stopped, BatchItemEnd::NotBegun];
+        assert_eq!(ends.collect::<Vec<_>>(), [(&call.id, &items)]);
+        assert_eq!(world.violations(), []);
+        let is_removed = world.agent.lifecycle == Lifecycle::Deleting;
+        assert_eq!(home_goes(&world), is_removed);
     }
 }
 

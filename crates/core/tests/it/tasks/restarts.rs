@@ -168,7 +168,10 @@ fn input_to_a_task_has_greater_numbers_the_later_it_is_given() {
 
 #[test]
 fn a_call_that_was_taken_up_too_often_is_unknown_and_its_command_is_stopped() {
-    for state in [states::running_tool as fn() -> World, states::running_batch] {
+    for (state, is_batch) in [
+        (states::running_tool as fn() -> World, false),
+        (states::running_batch, true),
+    ] {
         let mut world = state();
         let (call, action, _) = in_hand(&world);
         for _ in 1..limits::RESUMES_WITHOUT_PROGRESS {
@@ -177,12 +180,17 @@ fn a_call_that_was_taken_up_too_often_is_unknown_and_its_command_is_stopped() {
         }
         world.recover(false);
         assert_eq!(world.results()[0], "outcome_unknown");
-        let Some(Event::TurnResumed(resumed)) = world.events.last() else {
-            panic!("the last event says that the turn goes on");
+        let resumed = world.events.iter().rev().nth(1);
+        let Some(Event::TurnResumed(resumed)) = resumed else {
+            panic!("the event before the posture says that the turn goes on");
         };
         assert_eq!(resumed.unknown_calls, [call.id]);
-        assert_eq!(world.tasks[0].status, TaskStatus::Cancelling);
-        assert_eq!(followed(&world, &world.tasks[0]), "asked");
+        assert_eq!(world.batches().len(), usize::from(is_batch));
+        assert_eq!(world.tasks.len(), usize::from(!is_batch));
+        for task in &world.tasks {
+            assert_eq!(task.status, TaskStatus::Cancelling);
+            assert_eq!(followed(&world, task), "asked");
+        }
         let turn = world.agent.open_turn.as_ref().expect("the turn goes on");
         assert_eq!(turn.resume.count, 0);
         assert_eq!(world.violations(), []);

@@ -124,6 +124,12 @@ fn a_result_is_worth_no_more_than_the_turn_that_began_its_task() {
             }
             | TaskRecoverySpec::ChildAgentTask {
                 trust: begun_on, ..
+            }
+            | TaskRecoverySpec::SubagentTask {
+                trust: begun_on, ..
+            }
+            | TaskRecoverySpec::WorktreeSubagentTask {
+                trust: begun_on, ..
             } => *begun_on = trust,
         }
         report(&mut world, 0, commands::exited(0));
@@ -199,6 +205,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
         attempt: Box::new(FailedAttempt {
+            implausible_usage: None,
             answer_tokens: 0,
             failure,
             timing: make::timing(world.now),
@@ -423,4 +430,22 @@ fn a_result_that_was_queued_before_a_stop_is_told_after_the_start() {
     let world = states::ready(world);
     let turn = world.agent.open_turn.as_ref().expect("a turn");
     assert_eq!(turn.message_seq, results(&world)[0].seq);
+}
+
+#[test]
+fn an_open_task_of_a_retired_kind_is_interrupted_by_a_restart() {
+    use holon_domain::authority::TrustLevel;
+    use holon_domain::task::{TaskKind, TaskRecoverySpec, TaskStatus};
+    let mut world = states::beside_tasks(1);
+    let task = world.tasks.first_mut().expect("a task");
+    task.kind = TaskKind::SubagentTask;
+    task.recovery = Some(TaskRecoverySpec::SubagentTask {
+        summary: "look".to_owned(),
+        prompt: "Look into it.".to_owned(),
+        trust: TrustLevel::TrustedOperator,
+    });
+    world.recover(false);
+    assert_eq!(world.tasks[0].status, TaskStatus::Interrupted);
+    assert_eq!(results(&world).len(), 1, "its agent hears of it");
+    assert!(world.violations().is_empty(), "{:?}", world.violations());
 }

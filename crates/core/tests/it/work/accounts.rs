@@ -3,7 +3,7 @@
 
 use super::*;
 use holon_domain::log::LogEntry;
-use holon_domain::work_item::StaleReminder;
+use holon_domain::work_item::{ReminderSkip, StaleReminder};
 
 /// Returns the new kinds of events among these, in order.
 fn kinds<'a>(world: &'a World, wanted: &[&str]) -> Vec<&'a str> {
@@ -131,6 +131,7 @@ fn a_rest_beside_runnable_work_is_recorded_with_its_status_and_its_next_wake() {
             Event::SchedulerDiagnostic(diagnostic) => {
                 found += 1;
                 assert_eq!(diagnostic.kind, "idle_posture_has_runnable_work");
+                assert_eq!(diagnostic.severity, "info");
                 assert_eq!(diagnostic.work_item_id.as_ref(), Some(&id));
             }
             _ => {}
@@ -143,9 +144,28 @@ fn a_rest_beside_runnable_work_is_recorded_with_its_status_and_its_next_wake() {
 }
 
 #[test]
+fn a_rest_is_a_warning_once_one_more_idle_turn_sets_the_work_aside() {
+    let (world, _) = stalled();
+    let severities: Vec<&str> = world
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::SchedulerDiagnostic(diagnostic) => Some(diagnostic.severity.as_str()),
+            _ => None,
+        })
+        .collect();
+    let (last, before) = severities.split_last().expect("rests beside work");
+    assert_eq!(*last, "warning");
+    assert!(
+        !before.is_empty() && before.iter().all(|one| *one == "info"),
+        "{severities:?}"
+    );
+}
+
+#[test]
 fn a_reminder_is_recorded_with_the_answer_of_the_request_that_held_it() {
     let (mut world, id) = working();
-    let reminded = |skipped: bool| ModelAnswer {
+    let reminded = |skipped: Option<ReminderSkip>| ModelAnswer {
         reminder: Some(StaleReminder {
             work_item_id: id.clone(),
             rounds_since_update: 10,
@@ -153,13 +173,20 @@ fn a_reminder_is_recorded_with_the_answer_of_the_request_that_held_it() {
         }),
         ..ModelAnswer::calls(vec![update(&id, objective("mend it well"))])
     };
-    world.send(reminded(false).to(&world));
-    world.send(reminded(true).to(&world));
+    world.send(reminded(None).to(&world));
+    world.send(reminded(Some(ReminderSkip::OverBudget)).to(&world));
+    world.send(reminded(Some(ReminderSkip::OverLimit)).to(&world));
     let wanted = [
         "work_item_stale_reminder_injected",
         "work_item_stale_reminder_skipped",
+        "work_item_stale_reminder_skipped",
     ];
     assert_eq!(kinds(&world, &wanted), wanted);
+    let reasons = world.events.iter().filter_map(|event| match event {
+        Event::WorkItemStaleReminderSkipped(e) => Some(e.reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(reasons.collect::<Vec<_>>(), ["over_budget", "over_limit"]);
     let entries = world.log.iter().filter_map(|(_, entry)| match entry {
         LogEntry::ContinuationPrompt { text, reason } => Some((text.as_str(), reason.as_str())),
         _ => None,

@@ -2,6 +2,7 @@
 
 use super::*;
 use holon_domain::brief::{ActionCode, BriefKind, BriefText};
+use holon_domain::work_item::WorkItemState;
 
 fn kinds(world: &World) -> Vec<BriefKind> {
     world.briefs.iter().map(|brief| brief.kind).collect()
@@ -154,4 +155,50 @@ fn the_choice_of_a_message_records_what_it_was_chosen_from() {
     });
     let expected = "first of the queue by priority (normal) and age, before 1 message";
     assert_eq!(evidence, Some(vec![expected.to_owned()]));
+}
+
+#[test]
+fn the_report_of_a_completed_item_carries_its_files_and_operators_may_load_them() {
+    let (mut world, id) = working();
+    // A path that leads out of the home completes nothing.
+    let refused = complete_with(&id, &["work/report.md", "../keys"]);
+    world.send(ModelAnswer::calls(vec![refused]).to(&world));
+    let last = world.results().pop().expect("a result");
+    assert_eq!(last, "invalid_tool_input");
+    assert_eq!(world.items[&id].state, WorkItemState::Open);
+    assert!(world.agent.outbox.attached.is_empty());
+
+    // One that is not there does not either.
+    let files = ["work/report.md", "./plot.png"];
+    for fault in [Some("there is no file \"./plot.png\" in your home"), None] {
+        world.send(ModelAnswer::calls(vec![complete_with(&id, &files)]).to(&world));
+        assert_eq!(world.items[&id].state, WorkItemState::Open);
+        let stamp = world.stamp().expect("the files are looked at");
+        world.send(Input::ToolFinished {
+            stamp,
+            consequence: Consequence::FilesSeen {
+                fault: fault.map(str::to_owned),
+            },
+            duration_ms: 1,
+        });
+        let is_open = world.items[&id].state == WorkItemState::Open;
+        assert_eq!(is_open, fault.is_some());
+    }
+    assert_eq!(world.agent.outbox.attached, ["work/report.md", "plot.png"]);
+    let report = world
+        .briefs
+        .iter()
+        .find(|brief| brief.work_item_id.as_ref() == Some(&id))
+        .expect("a report");
+    let names: Vec<&str> = report
+        .attachments
+        .iter()
+        .map(|file| file.name.as_str())
+        .collect();
+    assert_eq!(names, ["work/report.md", "plot.png"]);
+    let told = world.events.iter().find_map(|event| match event {
+        Event::BriefCreated(e) if e.brief_id == report.id => Some(e.attachments.clone()),
+        _ => None,
+    });
+    assert_eq!(told.as_ref(), Some(&report.attachments));
 }

@@ -23,7 +23,6 @@ fn a_hint_is_a_turn_when_it_carries_something_or_ends_a_wait_and_else_a_sign_of_
         (false, 0)
     );
 
-    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(with_body("ci", "red")));
     assert_eq!(class(&world), Class::LocalContinuation);
     say(&mut world);
@@ -97,7 +96,6 @@ fn what_comes_from_outside_is_evidence_and_never_an_instruction() {
     );
     assert_eq!(authority, AuthorityClass::IntegrationSignal);
     say(&mut world);
-    world.advance(limits::HINT_TICK_PAUSE_MS);
     world.send(woken(WakeHint {
         reason: Some("look".to_owned()),
         ..with_body("operator", "pasted from a mail")
@@ -273,8 +271,37 @@ fn hints_wait_for_a_stopped_agent_to_start() {
     assert_eq!(tick_of(&world), Some("wake_hint".to_owned()));
 }
 
+/// Uses up the ticks that an agent gets at once.
+fn use_up_ticks(world: &mut World) {
+    for n in 0..limits::HINT_TICKS_AT_ONCE {
+        world.send(woken(with_body("ci", &format!("build {n}"))));
+        let (words, _) = began_with(world);
+        assert!(words.contains(&format!("build {n}")), "{words}");
+        say(world);
+    }
+}
+
 #[test]
-fn a_source_that_never_stops_has_one_tick_in_five_seconds() {
+fn hints_to_an_idle_agent_are_told_at_once_until_its_bucket_is_empty() {
+    let mut world = states::idle();
+    use_up_ticks(&mut world);
+    world.send(woken(with_body("ci", "one too many")));
+    assert!(world.agent.open_turn.is_none(), "it is told with the next");
+    let pause = world.agent.work.hint_pause.expect("a pause");
+    let latest = world.now.plus_millis(limits::HINT_TICK_PAUSE_MS);
+    assert!(pause.due.is_some() && pause.at <= latest);
+    world.advance(limits::HINT_TICK_PAUSE_MS);
+    let over = world.first_due().expect("an entry");
+    world.send(over);
+    assert!(began_with(&world).0.contains("one too many"));
+    say(&mut world);
+    world.advance(limits::HINT_TICKS_AT_ONCE * limits::HINT_TICK_REFILL_MS);
+    use_up_ticks(&mut world);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_source_that_never_stops_has_few_ticks_at_once_and_then_one_in_five_seconds() {
     let mut world = states::idle();
     let mut turns = 0;
     for n in 0..600 {
@@ -290,7 +317,7 @@ fn a_source_that_never_stops_has_one_tick_in_five_seconds() {
             say(&mut world);
         }
     }
-    assert_eq!(turns, 13, "at once, and then every five seconds");
+    assert_eq!(turns, 17, "six at once, and then every five seconds");
     let told: u64 = 600 - world.hints.values().map(|hint| hint.count).sum::<u64>();
     assert!(told >= 550, "{told}");
     assert_eq!(world.violations(), []);
@@ -299,8 +326,7 @@ fn a_source_that_never_stops_has_one_tick_in_five_seconds() {
 #[test]
 fn a_hint_after_a_quiet_time_and_a_hint_of_an_operator_are_told_at_once() {
     let mut world = states::idle();
-    world.send(woken(with_body("ci", "red")));
-    say(&mut world);
+    use_up_ticks(&mut world);
     world.send(woken(with_body("ci", "green")));
     assert!(world.agent.open_turn.is_none(), "it is told with the next");
     let woken_by_operator = WakeHint {
@@ -324,8 +350,7 @@ fn a_hint_after_a_quiet_time_and_a_hint_of_an_operator_are_told_at_once() {
 #[test]
 fn a_stop_ends_the_pause_between_ticks_and_a_start_tells_what_is_pending() {
     let mut world = states::idle();
-    world.send(woken(with_body("ci", "red")));
-    say(&mut world);
+    use_up_ticks(&mut world);
     world.send(woken(with_body("ci", "green")));
     assert!(world.first_due().is_some());
     world.send(Input::Stop);

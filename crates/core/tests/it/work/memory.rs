@@ -34,7 +34,7 @@ fn run(world: &mut World, call: PlannedCall, result: Value) {
     });
 }
 
-fn patch_files(world: &mut World, paths: &[&str]) {
+pub(crate) fn patch_files(world: &mut World, paths: &[&str]) {
     run(world, commands::patch(), json!({ "changed_paths": paths }));
 }
 
@@ -168,9 +168,13 @@ fn a_change_is_pending_until_a_turn_whose_prompt_showed_it_has_ended() {
 
 #[test]
 fn a_wait_is_remembered_with_its_item_and_forgotten_at_its_end() {
-    let (mut world, _) = waiting(vec![WakeCondition::Operator]);
+    let (mut world, id) = waiting(vec![WakeCondition::Operator]);
     assert_eq!(snapshot(&world).waiting_on, ["the answer"]);
     chat(&mut world);
+    assert_eq!(snapshot(&world).waiting_on, ["the answer"]);
+    world.send(prompt());
+    call(&mut world, vec![pick(&id)]);
+    say(&mut world);
     assert_eq!(snapshot(&world).waiting_on, [""; 0]);
 }
 

@@ -88,6 +88,7 @@ fn whatever_changes_about_the_work_ends_the_count_of_idle_turns() {
         ("a wait", |world, id| {
             call(world, vec![wait_for(vec![WakeCondition::Operator])]);
             world.send(prompt());
+            call(world, vec![pick(id)]);
             let wait = world.waits.last().expect("a wait");
             assert_eq!(wait.work_item_id.as_ref(), Some(id));
         }),
@@ -330,7 +331,7 @@ fn hints_come_first_then_the_current_item_then_another_and_rechecks_last() {
     }
     let named = |tick: &str, id: &WorkItemId| (tick.to_owned(), Some(id.clone()));
     let first = [
-        named("wake_hint", &id),
+        ("wake_hint".to_owned(), None),
         named("work_queue", &id),
         named("work_queue", &other),
         named("work_item_recheck", &blocked_one),

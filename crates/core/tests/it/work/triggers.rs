@@ -13,7 +13,7 @@ use holon_domain::trigger::{
     CallbackDelivery, CallbackDisposition as Disposition, CallbackReceipt, DeliveryContent,
     TriggerRecord, TriggerStatus,
 };
-use holon_domain::wait::WaitStatus;
+use holon_domain::wait::{WaitKind, WaitQuestion, WaitStatus, WakeSource};
 use serde_json::{Value, json};
 
 fn of_mode(world: &World, mode: DeliveryMode) -> TriggerRecord {
@@ -224,11 +224,19 @@ fn a_wake_delivery_is_a_hint_and_never_enqueues_its_content() {
     let tick = world.messages.values().last().expect("its tick");
     assert_eq!(tick.entry.envelope.correlation_id.as_deref(), Some("c1"));
     assert_eq!(tick.entry.envelope.causation_id.as_deref(), Some("c2"));
+    assert_eq!(
+        tick.entry.envelope.delivery_surface,
+        DeliverySurface::HttpCallbackWake
+    );
+    let refs = &tick.entry.envelope.source_refs;
+    assert_eq!(refs["callback_descriptor_id"], trigger.id.to_string());
     let metadata = tick.entry.envelope.metadata.as_ref().expect("metadata");
     assert_eq!(
         metadata["activations"],
         json!([{
             "key": trigger.id,
+            "target_agent_id": make::agent_id(),
+            "authority_class": "integration_signal",
             "external_trigger_id": trigger.id,
             "delivery_mode": "wake_hint",
             "source": "mail",
@@ -497,4 +505,272 @@ fn unsigned_webhooks_are_allowed_by_an_operator_and_stay_evidence() {
     assert!(!world.agent.unsigned_webhooks);
     let told = |event: &&Event| event.kind() == "webhook_configured";
     assert_eq!(world.events.iter().filter(told).count(), 2);
+}
+
+#[test]
+fn an_operators_revocation_binds_the_agent_and_its_own_does_not() {
+    let mut world = states::calling_model();
+    let cancel = |world: &World| {
+        let intent = TriggerIntent::Cancel {
+            external_trigger_id: wakes(world).id,
+        };
+        ("CancelExternalTrigger", Ok(Intent::Trigger(intent)))
+    };
+    let own = cancel(&world);
+    call(&mut world, vec![own, create_call(DeliveryMode::WakeHint)]);
+    let trigger_id = wakes(&world).id;
+    let revoked = command(&mut world, TriggerCommand::Revoke { trigger_id });
+    assert_eq!(revoked.revoked_by_operator, Some(true));
+    let again = vec![create_call(DeliveryMode::WakeHint)];
+    world.send(ModelAnswer::calls(again).to(&world));
+    let refused = newest_result(&world);
+    assert_eq!(
+        refused["error"]["kind"], "external_trigger_mode_not_allowed",
+        "{refused}"
+    );
+    assert!(world.triggers.iter().all(|trigger| !trigger.is_active()));
+    let external_trigger_id = revoked.id;
+    let on_revoked = WakeCondition::Trigger {
+        external_trigger_id,
+    };
+    world.send(ModelAnswer::calls(vec![wait_for(vec![on_revoked])]).to(&world));
+    let refused = newest_result(&world);
+    let hint = refused["error"]["recovery_hint"].as_str().expect("a hint");
+    assert!(hint.contains("until your operator allows it"), "{refused}");
+    assert!(!hint.contains("CreateExternalTrigger"), "{refused}");
+    let delivery_mode = DeliveryMode::WakeHint;
+    command(&mut world, TriggerCommand::Create { delivery_mode });
+    let own = cancel(&world);
+    call(&mut world, vec![own, create_call(DeliveryMode::WakeHint)]);
+    assert!(
+        wakes(&world).is_active(),
+        "the operator's trigger lifted it"
+    );
+}
+
+#[test]
+fn a_revocation_that_an_earlier_build_noted_in_the_record_alone_binds_the_agent() {
+    let mut world = states::calling_model();
+    let trigger_id = wakes(&world).id;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    world.agent.settings.withdrawn_modes.clear();
+    let again = vec![create_call(DeliveryMode::WakeHint)];
+    world.send(ModelAnswer::calls(again).to(&world));
+    let refused = newest_result(&world);
+    assert_eq!(
+        refused["error"]["kind"], "external_trigger_mode_not_allowed",
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_revocation_of_an_earlier_build_binds_the_agent_unless_it_is_known_to_be_its_own() {
+    for (by_operator, may_create) in [(None, false), (Some(true), false), (Some(false), true)] {
+        let mut world = states::calling_model();
+        let trigger_id = wakes(&world).id;
+        command(&mut world, TriggerCommand::Revoke { trigger_id });
+        world.agent.settings.withdrawn_modes.clear();
+        for trigger in &mut world.triggers {
+            trigger.revoked_by_operator = by_operator;
+        }
+        let again = vec![create_call(DeliveryMode::WakeHint)];
+        world.send(ModelAnswer::calls(again).to(&world));
+        let is_active = world.triggers.iter().any(TriggerRecord::is_active);
+        assert_eq!(is_active, may_create, "{by_operator:?}");
+        // An operator lifts it.
+        let delivery_mode = DeliveryMode::WakeHint;
+        command(&mut world, TriggerCommand::Create { delivery_mode });
+        assert!(wakes(&world).is_active());
+    }
+}
+
+#[test]
+fn a_wait_on_a_trigger_is_ended_by_a_delivery_to_it_and_by_no_other_event() {
+    let (mut world, id) = working();
+    let trigger = operator_allows(&mut world);
+    let condition = WakeCondition::Trigger {
+        external_trigger_id: trigger.id.clone(),
+    };
+    call(&mut world, vec![wait_for(vec![condition])]);
+    let wait = world.waits.last().expect("a wait").clone();
+    assert_eq!(wait.external_trigger_id.as_ref(), Some(&trigger.id));
+    let status = |world: &World| world.waits.last().expect("a wait").status;
+    world.send(news());
+    say(&mut world);
+    let other = wakes(&world);
+    deliver(&mut world, delivery(&other, "look"));
+    assert_eq!(status(&world), WaitStatus::Active, "the other trigger");
+    say(&mut world);
+    let receipt = deliver(&mut world, delivery(&trigger, "it is done"));
+    assert_eq!(receipt.wait_ids, [wait.id]);
+    assert_eq!(status(&world), WaitStatus::Resolved);
+    assert_eq!(state(&world, &id), WorkItemSchedulingState::Runnable);
+    let unknown = WakeCondition::Trigger {
+        external_trigger_id: TriggerId::from_stored("trig_nowhere"),
+    };
+    world.send(ModelAnswer::calls(vec![wait_for(vec![unknown])]).to(&world));
+    assert_eq!(
+        world.results().last().map(String::as_str),
+        Some("invalid_tool_input")
+    );
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_delivery_without_content_that_wakes_nothing_is_answered_as_ignored() {
+    let mut world = states::idle();
+    let trigger = wakes(&world);
+    let receipt = deliver(&mut world, delivery(&trigger, ""));
+    assert_eq!(receipt.disposition, Disposition::Ignored);
+    assert_eq!(delivered(&world).disposition, Disposition::Ignored);
+    let shown = wakes(&world).last_delivery.expect("a delivery");
+    assert_eq!(shown.disposition, Disposition::Ignored);
+    assert_eq!(world.agent.open_turn, None);
+    let receipt = deliver(&mut world, delivery(&trigger, "news"));
+    assert_ne!(receipt.disposition, Disposition::Ignored, "it has content");
+
+    let (mut world, _) = waiting(vec![WakeCondition::External { source: None }]);
+    let trigger = wakes(&world);
+    let receipt = deliver(&mut world, delivery(&trigger, ""));
+    assert_eq!(
+        receipt.disposition,
+        Disposition::Triggered,
+        "it ends a wait"
+    );
+    let mut world = states::calling_model();
+    let trigger = wakes(&world);
+    let receipt = deliver(&mut world, delivery(&trigger, ""));
+    assert_eq!(
+        receipt.disposition,
+        Disposition::Triggered,
+        "the turn may still wait for it"
+    );
+}
+
+#[test]
+fn signs_of_life_are_ignored_each_time_and_delay_no_content() {
+    let mut world = states::idle();
+    let trigger = wakes(&world);
+    for _ in 0..12 {
+        let receipt = deliver(&mut world, delivery(&trigger, ""));
+        assert_eq!(receipt.disposition, Disposition::Ignored);
+        assert_eq!(world.agent.open_turn, None);
+    }
+    deliver(&mut world, delivery(&trigger, "news"));
+    assert_eq!(tick_of(&world), Some("wake_hint".to_owned()), "at once");
+}
+
+#[test]
+fn a_revocation_ends_the_waits_for_the_capability_and_the_agent_is_told() {
+    let (mut world, id) = working();
+    let trigger = operator_allows(&mut world);
+    let condition = WakeCondition::Trigger {
+        external_trigger_id: trigger.id.clone(),
+    };
+    call(&mut world, vec![wait_for(vec![condition])]);
+    let trigger_id = trigger.id;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    let wait = world.waits.last().expect("a wait");
+    assert_eq!(wait.status, WaitStatus::Cancelled);
+    assert_eq!(state(&world, &id), WorkItemSchedulingState::Runnable);
+    assert_eq!(tick_of(&world), Some("work_queue".to_owned()));
+    assert_eq!(world.violations(), []);
+}
+
+/// Builds an item that asks an operator and also waits for deliveries to a trigger.
+fn asking_beside_a_trigger() -> (World, WorkItemId, TriggerId) {
+    let (mut world, id) = working();
+    let trigger = operator_allows(&mut world);
+    let sources = vec![
+        WakeCondition::Trigger {
+            external_trigger_id: trigger.id.clone(),
+        },
+        WakeCondition::Trigger {
+            external_trigger_id: wakes(&world).id,
+        },
+        WakeCondition::Operator,
+    ];
+    let question = WaitQuestion {
+        text: "Shall I go on?".to_owned(),
+        choices: Vec::new(),
+        any_message: false,
+    };
+    let wait = NewWait {
+        question: Some(question),
+        ..new_wait(sources)
+    };
+    call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(wait)))]);
+    (world, id, trigger.id)
+}
+
+#[test]
+fn a_revocation_takes_its_trigger_from_a_wait_that_something_else_may_still_end() {
+    let (mut world, id, trigger_id) = asking_beside_a_trigger();
+    let other = wakes(&world).id;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    let wait = world.waits.last().expect("a wait").clone();
+    assert_eq!(wait.status, WaitStatus::Active);
+    assert_eq!(wait.external_trigger_id.as_ref(), Some(&other));
+    assert!(wait.question.is_some());
+    assert_eq!(state(&world, &id), WorkItemSchedulingState::WaitingOperator);
+    assert_eq!(tick_of(&world), Some("wait_changed".to_owned()));
+    let told = began_with(&world).0;
+    assert!(told.contains("your operator still ends it"), "{told}");
+    say(&mut world);
+    assert_eq!(world.agent.open_turn, None, "no work goes on behind it");
+    let trigger_id = other;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    let wait = world.waits.last().expect("a wait").clone();
+    assert_eq!(wait.wake_sources, [WakeSource::OperatorInput]);
+    assert_eq!(
+        (wait.kind, wait.status),
+        (WaitKind::Operator, WaitStatus::Active)
+    );
+    assert_eq!(wait.external_trigger_id, None);
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_wait_with_a_recheck_outlives_its_trigger_as_one_for_the_time() {
+    let (mut world, id) = working();
+    let trigger = operator_allows(&mut world);
+    let condition = WakeCondition::Trigger {
+        external_trigger_id: trigger.id.clone(),
+    };
+    let wait = NewWait {
+        recheck_after_ms: Some(60_000),
+        ..new_wait(vec![condition])
+    };
+    call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(wait)))]);
+    let trigger_id = trigger.id;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    let wait = world.waits.last().expect("a wait");
+    assert_eq!(
+        (wait.kind, wait.status),
+        (WaitKind::Timer, WaitStatus::Active)
+    );
+    assert_eq!(
+        item(&world, &id).wait.as_ref().map(|it| it.kind),
+        Some(WaitKind::Timer)
+    );
+    let told = began_with(&world).0;
+    assert!(told.contains("its recheck at"), "{told}");
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_withdrawn_mode_stays_withdrawn_whatever_is_revoked_before_or_after() {
+    let mut world = states::calling_model();
+    let trigger_id = wakes(&world).id;
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    // A clock that was set back, and records that have been forgotten.
+    world.now = world.now.minus_millis(3_600_000);
+    world.triggers.clear();
+    let again = vec![create_call(DeliveryMode::WakeHint)];
+    world.send(ModelAnswer::calls(again).to(&world));
+    let refused = newest_result(&world);
+    assert_eq!(
+        refused["error"]["kind"], "external_trigger_mode_not_allowed",
+        "{refused}"
+    );
 }

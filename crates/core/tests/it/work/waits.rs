@@ -1,12 +1,13 @@
 //! Tests of waits: what ends them, what they block, and that every end is reported.
 
 use super::*;
+use holon_core::Ingress;
 use holon_domain::closure::WaitingReason;
 use holon_domain::continuation::ContinuationClass as Class;
 use holon_domain::limits;
-use holon_domain::message::ResumeReason;
+use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, ResumeReason};
 use holon_domain::timer::DueTime;
-use holon_domain::wait::WaitStatus;
+use holon_domain::wait::{WaitKind, WaitStatus};
 use holon_domain::work_item::WorkItemSchedulingState as State;
 
 const HOUR: u64 = 3_600_000;
@@ -15,10 +16,19 @@ fn status(world: &World) -> WaitStatus {
     world.waits.last().expect("a wait").status
 }
 
+/// Lets the open turn take up its focused item, by which an operator's message counts as the answer.
+fn answer(world: &mut World) {
+    let id = current(world).expect("an item has the focus").clone();
+    call(world, vec![pick(&id)]);
+}
+
 /// Returns every event that may end a wait, by name. The agent has a running task.
 fn happenings() -> Vec<(&'static str, fn(&mut World))> {
     vec![
-        ("prompt", |world| drop(world.send(prompt()))),
+        ("prompt", |world| {
+            world.send(prompt());
+            answer(world);
+        }),
         ("event of town-square", |world| drop(world.send(news()))),
         ("hint of ci", |world| drop(world.send(woken(hint("ci"))))),
         ("task", |world| end_task(world)),
@@ -55,12 +65,11 @@ fn a_wait_is_ended_by_what_was_queued_when_it_began() {
         source: source.map(str::to_owned),
     };
     let bodyless = || make::admit(make::channel_event("", Priority::Normal));
-    let queued: [(&str, fn() -> Input, WakeCondition); 5] = [
+    let queued: [(&str, fn() -> Input, WakeCondition); 4] = [
         ("event", news, external(Some("town-square"))),
         ("event of any source", news, external(None)),
         ("hint", || woken(hint("ci")), external(Some("ci"))),
         ("hint of any source", || woken(hint("ci")), external(None)),
-        ("prompt that joins no turn", prompt, WakeCondition::Operator),
     ];
     for (name, input, wake_on) in queued {
         let (mut world, id) = working();
@@ -204,7 +213,7 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
     call(&mut world, vec![("WaitFor", Ok(Intent::WaitFor(of_other)))]);
     assert_eq!(world.active_waits().count(), 2);
     world.send(prompt());
-    assert_eq!(world.active_waits().count(), 1, "the operator's ended");
+    assert_eq!(world.active_waits().count(), 2, "no word about the item");
     call(
         &mut world,
         vec![wait_for(vec![WakeCondition::External { source: None }])],
@@ -214,7 +223,7 @@ fn a_newer_wait_of_the_same_item_replaces_the_older_and_other_items_keep_theirs(
         statuses,
         [
             WaitStatus::Cancelled,
-            WaitStatus::Resolved,
+            WaitStatus::Active,
             WaitStatus::Active
         ]
     );
@@ -272,7 +281,7 @@ fn a_named_time_stands_on_the_wall_and_a_delay_is_a_pause() {
     let at = make::T0.plus_millis(HOUR);
     let (world, _) = waiting(vec![WakeCondition::Time { at }]);
     let times: Vec<DueTime> = world.due.values().map(|(time, _)| *time).collect();
-    assert_eq!(times, [DueTime::Slot(at)]);
+    assert!(matches!(times[..], [DueTime::Slot(slot)] if slot.at == at));
     let (world, _) = waiting(vec![WakeCondition::After { delay_ms: HOUR }]);
     assert!(
         world
@@ -346,6 +355,7 @@ fn waits_survive_a_restart() {
     world.recover(true);
     assert_eq!((world.waits.clone(), world.due.clone()), before);
     world.send(prompt());
+    answer(&mut world);
     assert_eq!(status(&world), WaitStatus::Resolved);
 }
 
@@ -515,4 +525,69 @@ fn an_agent_sees_its_waits_timers_and_item_counts() {
     call(&mut world, vec![cancel_wait(&wait_id), make::agent_get()]);
     let shown = shown_agent(&world);
     assert_eq!(shown["active_waiting_intents"], serde_json::json!([]));
+}
+
+#[test]
+fn an_agent_is_told_that_its_own_wait_was_cancelled() {
+    let mut world = states::calling_model();
+    let wait = wait_for(vec![WakeCondition::External { source: None }]);
+    call(&mut world, vec![wait]);
+    assert_eq!(world.waits[0].work_item_id, None, "the agent itself waits");
+    let wait_id = world.waits[0].id.clone();
+    world.send(operator(WorkCommand::CancelWait { wait_id }));
+    assert_eq!(tick_of(&world), Some("wait_over".to_owned()));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn a_wait_that_names_the_operator_anywhere_is_one_for_the_operator() {
+    let time = WakeCondition::After { delay_ms: 1_000 };
+    let (world, id) = waiting(vec![time, WakeCondition::Operator]);
+    assert_eq!(world.waits[0].kind, WaitKind::Operator);
+    assert_eq!(state(&world, &id), State::WaitingOperator);
+}
+
+#[test]
+fn an_item_that_waits_again_or_is_done_has_no_word_of_an_older_wait() {
+    let calls: [(&str, fn(&WorkItemId) -> PlannedCall); 2] = [
+        ("wait", |_| wait_for(vec![WakeCondition::Operator])),
+        ("complete", complete),
+    ];
+    for (name, word) in calls {
+        let (mut world, id) = waiting(vec![WakeCondition::External { source: None }]);
+        world.send(prompt());
+        let wait_id = world.waits[0].id.clone();
+        world.send(operator(WorkCommand::CancelWait { wait_id }));
+        assert!(item(&world, &id).ended_wait.is_some(), "{name}");
+        call(&mut world, vec![word(&id)]);
+        assert_eq!(item(&world, &id).ended_wait, None, "{name}");
+        assert_eq!(world.violations(), [], "{name}");
+    }
+}
+
+#[test]
+fn the_turn_of_a_message_about_an_item_is_told_that_its_wait_ended_and_no_tick_repeats_it() {
+    let (mut world, id) = waiting(vec![WakeCondition::External { source: None }]);
+    world.send(prompt());
+    let wait_id = world.waits[0].id.clone();
+    world.send(operator(WorkCommand::CancelWait {
+        wait_id: wait_id.clone(),
+    }));
+    let about = Ingress {
+        kind: MessageKind::SystemTick,
+        origin: Origin::System {
+            subsystem: "test".to_owned(),
+        },
+        metadata: Some(serde_json::json!({ "work_item_id": id })),
+        delivery_surface: DeliverySurface::RuntimeSystem,
+        admission_context: AdmissionContext::RuntimeOwned,
+        ..make::prompt(Priority::Normal)
+    };
+    world.send(make::admit(about));
+    say(&mut world);
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    let told: Vec<_> = turn.waits.iter().map(|note| note.wait_id.clone()).collect();
+    assert_eq!(told, [wait_id]);
+    assert_eq!(item(&world, &id).ended_wait, None);
+    assert_eq!(world.violations(), []);
 }

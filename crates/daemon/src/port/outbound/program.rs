@@ -1,10 +1,11 @@
 //! Delivers by a program: the text is on its standard input and in its environment, and exit status 0 means accepted.
 
 use super::SHOWN_BYTES;
-use super::content::title;
+use super::attached::Parcel;
+use super::content::{title, words};
 use crate::port::shell_words;
 use holon_domain::command::{CommandEnd, CommandOutput};
-use holon_domain::delivery::{Submission, SubmitResult};
+use holon_domain::delivery::SubmitResult;
 use holon_domain::limits::DELIVERY_ATTEMPT_MS;
 use holon_domain::text;
 use holon_engine::ports::SubmitReport;
@@ -16,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 const CAPTURE_BYTES: usize = 4 << 10;
 
 /// Runs a program with a delivery.
-pub(super) async fn run(argv: &[String], delivery: &Submission) -> SubmitReport {
-    let env = environment(delivery);
-    let sent = describe(argv, &env, &delivery.text);
+pub(super) async fn run(argv: &[String], parcel: &Parcel<'_>) -> SubmitReport {
+    let env = environment(parcel);
+    let sent = describe(argv, &env, &words(parcel));
     let spec = CommandSpec {
         cmd: shell_words(argv),
         shell: None,
@@ -33,7 +34,7 @@ pub(super) async fn run(argv: &[String], delivery: &Submission) -> SubmitReport 
         timeout_ms: DELIVERY_ATTEMPT_MS,
         capture_bytes: CAPTURE_BYTES,
     };
-    let input = format!("{}\n", delivery.text);
+    let input = format!("{}\n", words(parcel));
     let ran = holon_process::run_with_input(spec, input.as_bytes(), CancellationToken::new()).await;
     let (result, received) = match ran {
         Ok(output) => judge(&output),
@@ -54,23 +55,25 @@ pub(super) async fn run(argv: &[String], delivery: &Submission) -> SubmitReport 
     }
 }
 
-fn environment(delivery: &Submission) -> Vec<(String, String)> {
+fn environment(parcel: &Parcel<'_>) -> Vec<(String, String)> {
+    let delivery = parcel.delivery;
     let record = &delivery.record;
-    let words = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    let spelled = |value: serde_json::Value| value.as_str().unwrap_or_default().to_owned();
     [
         ("HOLON_DELIVERY_ID", record.id.to_string()),
         ("HOLON_DELIVERY_AGENT", delivery.agent_id.to_string()),
         ("HOLON_DELIVERY_TITLE", title(delivery)),
-        ("HOLON_DELIVERY_TEXT", delivery.text.replace('\0', "")),
+        ("HOLON_DELIVERY_TEXT", words(parcel).replace('\0', "")),
         (
             "HOLON_DELIVERY_TRIGGER",
-            words(serde_json::json!(record.trigger)),
+            spelled(serde_json::json!(record.trigger)),
         ),
         (
             "HOLON_DELIVERY_VISIBILITY",
             record.visibility.as_str().to_owned(),
         ),
         ("HOLON_DELIVERY_ATTEMPT", delivery.attempt.to_string()),
+        ("HOLON_DELIVERY_ATTACHMENTS", parcel.json()),
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .to_vec()

@@ -1,12 +1,15 @@
 //! Judgement of answers, the content of deliveries, and programs.
 
+use super::attached::Parcel;
 use super::*;
+use holon_domain::brief::BriefAttachment;
 use holon_domain::delivery::{DeliveryContent, DeliveryRecord, DeliveryRoute, DeliveryTrigger};
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities,
 };
 use holon_domain::visibility::Visibility;
 use holon_domain::{AgentId, BindingId, DeliveryId, SecretId, TargetId, Timestamp};
+use holon_web::Cut;
 
 fn delivery() -> Submission {
     Submission {
@@ -25,13 +28,20 @@ fn delivery() -> Submission {
             content: DeliveryContent::Brief(3),
             created_at: Timestamp::from_millis(0),
             route_id: Some("room-7".to_owned()),
-            next_step: Some("answer the agent".to_owned()),
+            next_step: Some("answer the agent: Which branch?".to_owned()),
             work_item_id: None,
             notification_id: None,
             correlation_id: Some("c-1".to_owned()),
             causation_id: Some("msg_1".to_owned()),
+            attachments: Vec::new(),
         },
     }
+}
+
+/// A parcel without attached files.
+fn bare(delivery: &Submission) -> Parcel<'_> {
+    let files = Vec::new();
+    Parcel { delivery, files }
 }
 
 fn target(kind: TargetKind) -> Destination {
@@ -76,7 +86,7 @@ fn binding() -> Destination {
 
 #[test]
 fn a_transport_gets_the_fields_of_its_contract_and_the_id_as_key() {
-    let content = content_of(&binding(), &delivery());
+    let content = content_of(&binding(), &bare(&delivery()));
     let key = ("idempotency-key".to_owned(), "dlv_1".to_owned());
     assert!(content.headers.contains(&key), "{:?}", content.headers);
     let body: Value = serde_json::from_slice(&content.body).unwrap();
@@ -105,7 +115,7 @@ fn a_topic_gets_the_text_with_title_and_priority() {
         url: "https://ntfy.example/x".to_owned(),
         auth: TargetAuth::None,
     });
-    let content = content_of(&topic, &delivery());
+    let content = content_of(&topic, &bare(&delivery()));
     assert_eq!(content.body, b"Which branch?");
     let title = ("title".to_owned(), "ada needs you".to_owned());
     let priority = ("priority".to_owned(), "high".to_owned());
@@ -137,6 +147,23 @@ fn failures_that_may_pass_are_retried_and_a_text_that_is_never_taken_is_not() {
     for status in [400, 410, 413, 422] {
         let result = answer(status);
         assert!(matches!(result, SubmitResult::Refused { .. }), "{status}");
+    }
+}
+
+#[test]
+fn the_status_of_an_answer_decides_if_its_body_does_not_end() {
+    for cut in [None, Some(Cut::Time), Some(Cut::Bytes), Some(Cut::Broken)] {
+        let answered = |status: u16| Response {
+            status,
+            headers: Default::default(),
+            body: b"a part".to_vec(),
+            cut,
+            url: String::new(),
+        };
+        let taken = report(String::new(), Ok(answered(200))).result;
+        assert!(matches!(taken, SubmitResult::Accepted { .. }), "{cut:?}");
+        let later = report(String::new(), Ok(answered(503))).result;
+        assert!(matches!(later, SubmitResult::Retry { .. }), "{cut:?}");
     }
 }
 
@@ -186,7 +213,11 @@ fn an_error_tells_no_query_and_a_header_that_cannot_be_sent_is_tried_again() {
 #[tokio::test]
 async fn a_name_of_a_key_that_no_header_holds_shows_no_query_and_is_tried_again() {
     let dir = tempfile::tempdir().unwrap();
-    let host = Outbound::new(dir.path().to_owned());
+    let host = Outbound::new(
+        dir.path().to_owned(),
+        ProxyVariables::default(),
+        AttachedFiles::default(),
+    );
     let Destination::Binding(mut binding) = binding() else {
         panic!("a binding")
     };
@@ -216,7 +247,11 @@ async fn a_program_gets_the_text_on_its_input_and_in_its_environment() {
         "cat > '{}'; echo \"$HOLON_DELIVERY_TITLE/$HOLON_DELIVERY_ID/$HOLON_DELIVERY_TEXT\"",
         out.display()
     );
-    let host = Outbound::new(dir.path().to_owned());
+    let host = Outbound::new(
+        dir.path().to_owned(),
+        ProxyVariables::default(),
+        AttachedFiles::default(),
+    );
     let argv = ["sh", "-c", script.as_str()].map(str::to_owned).to_vec();
     let program = target(TargetKind::Command { argv });
     let report = host.submit(&program, &delivery()).await;
@@ -232,8 +267,57 @@ async fn a_program_gets_the_text_on_its_input_and_in_its_environment() {
 }
 
 #[tokio::test]
+async fn topics_and_programs_are_told_what_is_attached_and_where_to_read_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("ada/work")).unwrap();
+    std::fs::write(dir.path().join("ada/work/report.md"), "all is well").unwrap();
+    let mut delivery = delivery();
+    delivery.text = "It is done.".to_owned();
+    delivery.record.attachments = ["work/report.md", "gone.png"]
+        .map(|path| BriefAttachment::of_home(&delivery.agent_id, path).unwrap())
+        .to_vec();
+    let advertised = Some("https://box.example/".to_owned());
+    let attached = AttachedFiles::new(dir.path().to_owned(), advertised);
+    let parcel = attached.parcel(&delivery).await;
+    let topic = target(TargetKind::Ntfy {
+        url: "https://ntfy.example/x".to_owned(),
+        auth: TargetAuth::None,
+    });
+    let posted = String::from_utf8(content_of(&topic, &parcel).body).unwrap();
+    let lines = "It is done.\n\nanswer the agent: Which branch?\n\n\
+         attached: work/report.md (11 bytes) https://box.example/agents/ada/attachment?path=work/report.md\n\
+         attached: gone.png https://box.example/agents/ada/attachment?path=gone.png";
+    assert_eq!(posted, lines);
+
+    // Without an advertised address the path at the host is named.
+    let attached = AttachedFiles::new(dir.path().to_owned(), None);
+    let host = Outbound::new(dir.path().to_owned(), ProxyVariables::default(), attached);
+    let out = dir.path().join("out");
+    let script = format!(
+        "cat; printf %s \"$HOLON_DELIVERY_ATTACHMENTS\" > '{}'",
+        out.display()
+    );
+    let argv = ["sh", "-c", script.as_str()].map(str::to_owned).to_vec();
+    let program = target(TargetKind::Command { argv });
+    let report = host.submit(&program, &delivery).await;
+    let line = "attached: work/report.md (11 bytes) /agents/ada/attachment?path=work/report.md";
+    assert!(report.received.contains(line), "{report:?}");
+    let told: Value = serde_json::from_str(&std::fs::read_to_string(out).unwrap()).unwrap();
+    assert_eq!(told[0]["uri"], "/agents/ada/attachment?path=work/report.md");
+    assert_eq!(told[0]["bytes"], 11);
+    assert_eq!(
+        (&told[1]["kind"], told[1].get("url")),
+        (&Value::from("image"), None)
+    );
+}
+
+#[tokio::test]
 async fn a_program_that_fails_is_retried_with_its_words() {
-    let host = Outbound::new(PathBuf::from("/nowhere"));
+    let host = Outbound::new(
+        PathBuf::from("/nowhere"),
+        ProxyVariables::default(),
+        AttachedFiles::default(),
+    );
     let argv = ["sh", "-c", "echo no route >&2; exit 3"]
         .map(str::to_owned)
         .to_vec();
@@ -250,7 +334,11 @@ async fn a_program_that_fails_is_retried_with_its_words() {
 #[tokio::test]
 async fn a_missing_secret_sends_nothing_and_is_tried_again() {
     let dir = tempfile::tempdir().unwrap();
-    let host = Outbound::new(dir.path().to_owned());
+    let host = Outbound::new(
+        dir.path().to_owned(),
+        ProxyVariables::default(),
+        AttachedFiles::default(),
+    );
     let kind = TargetKind::Http {
         url: "http://127.0.0.1:9/".to_owned(),
         auth: TargetAuth::Bearer,
@@ -308,7 +396,11 @@ fn a_receiver_asks_for_a_pause_in_seconds_or_by_a_date() {
 #[tokio::test]
 async fn secrets_of_a_prefix_are_forgotten_except_the_kept_ones() {
     let dir = tempfile::tempdir().unwrap();
-    let host = Outbound::new(dir.path().to_owned());
+    let host = Outbound::new(
+        dir.path().to_owned(),
+        ProxyVariables::default(),
+        AttachedFiles::default(),
+    );
     host.forget_secrets("binding:a:", &[]).await.unwrap();
     for profile in ["binding:a:sec_1", "binding:a:sec_2", "binding:a.b:sec_3"] {
         host.keep_secret(profile, "tok").await.unwrap();
@@ -336,5 +428,52 @@ fn the_credential_store_takes_the_names_of_all_secrets() {
     for name in ["ada", &"x".repeat(AgentId::MAX_LEN)] {
         let profile = binding.secret_profile(&AgentId::parse(name).unwrap());
         assert_eq!(credentials::check_id(&profile), Ok(()), "{profile}");
+    }
+}
+
+#[test]
+fn what_is_asked_of_the_operator_is_part_of_the_text_unless_it_ends_with_that() {
+    let sent = |text: &str, step: Option<&str>| {
+        let mut delivery = delivery();
+        delivery.text = text.to_owned();
+        delivery.record.next_step = step.map(str::to_owned);
+        content::words(&bare(&delivery)).into_owned()
+    };
+    let step = Some("answer the agent: Which branch?");
+    for (text, step, expected) in [
+        (
+            "Step 1 is done.",
+            step,
+            "Step 1 is done.\n\nanswer the agent: Which branch?",
+        ),
+        (
+            "Done. Which branch?",
+            step,
+            "Done. Which branch?\n\nanswer the agent: Which branch?",
+        ),
+        (
+            "Done; answer the agent: Which branch?",
+            step,
+            "Done; answer the agent: Which branch?",
+        ),
+        (
+            "It waits. Next step: raise it.",
+            Some("raise it"),
+            "It waits. Next step: raise it.",
+        ),
+        (
+            "The tests pass.",
+            Some("answer the agent: The"),
+            "The tests pass.\n\nanswer the agent: The",
+        ),
+        ("", step, "answer the agent: Which branch?"),
+        ("It is done.", None, "It is done."),
+        (
+            "A budget is reached",
+            Some("raise it"),
+            "A budget is reached\n\nraise it",
+        ),
+    ] {
+        assert_eq!(sent(text, step), expected);
     }
 }

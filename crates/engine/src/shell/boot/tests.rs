@@ -1,7 +1,7 @@
 //! After an unconfirmed commit, its work is performed exactly once.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod ports;
+pub(in crate::shell) mod ports;
 
 use crate::conditions::SharedConditions;
 use crate::error::Error;
@@ -17,7 +17,7 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::block::ToolCall;
 use holon_domain::consequence::Consequence;
 use holon_domain::effect::{Effect, EffectRecord};
-use holon_domain::guidance::GuidanceRoots;
+use holon_domain::guidance::{CallingTurn, GuidanceRoots};
 use holon_domain::intent::{ApplyPatch, HostAction};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{
@@ -26,16 +26,14 @@ use holon_domain::model::{
 use holon_domain::task::CommandTaskSpec;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::workspace::{WorkspaceEntry, WorkspaceSet};
-use holon_domain::{AgentId, CallId};
-use holon_store::{Db, Readers, SqliteStore, commit};
+use holon_domain::{AgentId, CallId, RunId};
+use holon_store::{Db, Readers, SqliteStore, WriteOrder, commit};
 use ports::QuietPorts;
 use serde_json::json;
 use std::sync::Arc;
 
-fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
-    let path = dir.join("holon.sqlite3");
-    let db = Db::open(&path).unwrap();
-    let ports = Ports {
+pub(in crate::shell) fn quiet_ports(quiet: &Arc<QuietPorts>) -> Ports {
+    Ports {
         model: quiet.clone(),
         command: quiet.clone(),
         file: quiet.clone(),
@@ -48,18 +46,23 @@ fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
         web: Arc::new(crate::ports::NoWeb),
         clock: quiet.clone(),
         entropy: quiet.clone(),
-    };
+    }
+}
+
+pub(in crate::shell) fn shell(dir: &std::path::Path, quiet: &Arc<QuietPorts>) -> Shell {
+    let path = dir.join("holon.sqlite3");
+    let db = Db::open(&path).unwrap();
     let facts = HostConditions::new(ModelChain::only(ModelRef::parse("test/model").unwrap()));
     let readers = Readers::open(&path).unwrap();
     Shell::new(
         Arc::new(SqliteStore::start(db, readers)),
         Kernel::new(SharedConditions::new(facts)),
-        ports,
+        quiet_ports(quiet),
         crate::Conduct::default(),
     )
 }
 
-fn new_agent(id: &AgentId) -> NewAgent {
+pub(in crate::shell) fn new_agent(id: &AgentId) -> NewAgent {
     NewAgent {
         identity: AgentIdentity {
             agent_id: id.clone(),
@@ -80,13 +83,17 @@ fn new_agent(id: &AgentId) -> NewAgent {
 /// Commits an input without starting its work, as if the commit were unconfirmed.
 async fn commit_unheard(shell: &Shell, id: &AgentId, input: Input) {
     let (inner, id) = (shell.clone(), id.clone());
-    let handled = commit(shell.store.as_ref(), 0, move |ledger| {
-        let mut entropy = inner.ports.entropy.source();
-        let now = inner.ports.clock.now();
-        inner
-            .kernel
-            .handle(ledger, &id, &input, now, entropy.as_mut())
-    });
+    let handled = commit(
+        shell.store.as_ref(),
+        WriteOrder::runtime(0),
+        move |ledger| {
+            let mut entropy = inner.ports.entropy.source();
+            let now = inner.ports.clock.now();
+            inner
+                .kernel
+                .handle(ledger, &id, &input, now, entropy.as_mut())
+        },
+    );
     handled.await.unwrap().unwrap();
 }
 
@@ -242,6 +249,11 @@ async fn a_patch_whose_turn_was_called_off_before_it_began_never_begins() {
             workspace_anchor: None,
         },
         effect: 1,
+        turn: CallingTurn {
+            turn_index: 1,
+            run_id: RunId::from_stored("run_1"),
+            message_seq: 1,
+        },
         call: ToolCall {
             id: CallId::from_stored("call_1"),
             name: "ApplyPatch".to_owned(),
@@ -294,4 +306,26 @@ async fn a_fault_that_was_found_before_a_start_does_not_put_the_agent_aside_afte
         .put_aside(&id, "log 8: cut off".to_owned(), found_now)
         .await;
     assert!(is_aside().await);
+}
+
+#[tokio::test]
+async fn a_task_that_waits_for_a_removal_is_woken_by_that_of_its_own_agent() {
+    let (sender, mut removed) = tokio::sync::broadcast::channel(4);
+    let name = |name: &str| AgentId::parse(name).unwrap();
+    sender.send(name("other")).unwrap();
+    sender.send(name("main")).unwrap();
+    sender.send(name("last")).unwrap();
+    assert!(super::is_removed(&mut removed, &name("main")).await);
+    assert_eq!(
+        removed.try_recv(),
+        Ok(name("last")),
+        "the other was passed over"
+    );
+    for _ in 0..6 {
+        sender.send(name("other")).unwrap();
+    }
+    let missed = super::is_removed(&mut removed, &name("main")).await;
+    assert!(missed, "removals were missed, so it looks again");
+    drop(sender);
+    assert!(!super::is_removed(&mut removed, &name("main")).await);
 }

@@ -22,7 +22,8 @@ use holon_domain::{AgentId, Entropy, Timestamp};
 use holon_engine::SharedConditions;
 use holon_engine::kernel::{HandleResult, HandledInput, Kernel, PostCommitWork};
 use holon_store::{
-    AgentNo, BudgetChange, Db, Error, Hook, Ledger, TargetAddition, TokenAddition, WriteError,
+    AgentNo, BudgetChange, Db, Error, Hook, Ledger, TargetAddition, TokenAddition, WaitingAgents,
+    WriteError,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -172,6 +173,7 @@ impl KernelBench {
             intents: Arc::new(calls.iter().map(|(_, _, intent)| intent.clone()).collect()),
             stop_reason: StopReason::ToolUse,
             usage: TokenUsage::new(10, 2),
+            implausible_usage: None,
             interjected: Vec::new(),
             apart: Vec::new(),
             request_tokens: 0,
@@ -363,12 +365,13 @@ impl Ledger for RecordingLedger<'_> {
         self.inner.remove_budget(key)
     }
 
-    fn waiting_agents(&mut self, route: &DeliveryRoute) -> Result<Vec<AgentId>, Error> {
-        self.inner.waiting_agents(route)
-    }
-
-    fn waiting_deliveries(&mut self, route: &DeliveryRoute) -> Result<u64, Error> {
-        self.inner.waiting_deliveries(route)
+    fn waiting_agents(
+        &mut self,
+        route: &DeliveryRoute,
+        after: Option<AgentNo>,
+        limit: usize,
+    ) -> Result<WaitingAgents, Error> {
+        self.inner.waiting_agents(route, after, limit)
     }
 
     fn after_commit(&mut self, hook: Hook) {

@@ -81,11 +81,13 @@ fn the_limit_of_an_answer_has_the_name_its_server_takes() {
 }
 
 #[test]
-fn effort_and_strict_tools_are_sent_only_if_they_are_set() {
+fn the_schema_mode_is_always_said_and_effort_only_if_it_is_set() {
     let mut request = request(MODEL, Vec::new());
     let quiet = encoded(LOCAL, &request);
     assert!(quiet.get("reasoning_effort").is_none());
-    assert!(quiet["tools"][0]["function"].get("strict").is_none());
+    for tool in quiet["tools"].as_array().expect("tools") {
+        assert_eq!(tool["function"]["strict"], false, "{tool}");
+    }
     request.reasoning_effort = Some(ReasoningEffort::High);
     let mut strict = request.tools[0].clone();
     strict.strict = true;

@@ -72,6 +72,7 @@ impl Place {
             accepts_input: false,
             output_path: self.dir.path().join("out"),
             stderr_path: Some(self.dir.path().join("err")),
+            combined_path: Some(self.dir.path().join("both")),
             output_cap_bytes: 64 << 20,
             claim_dir: self.claim_dir(),
             // A timeout, so that a failed test leaves no process behind.

@@ -152,14 +152,18 @@ fn one_that_is_off_too_long_or_without_room_is_left_out() {
 
 /// The reminder that a request with these entries is the first to hold.
 fn newest(entries: &[LogEntry], room: usize) -> Option<StaleReminder> {
-    let (_, mut log) = play(Some("work_1"), entries, TERMS, room);
+    newest_under(TERMS, entries, room)
+}
+
+fn newest_under(terms: ReminderTerms, entries: &[LogEntry], room: usize) -> Option<StaleReminder> {
+    let (_, mut log) = play(Some("work_1"), entries, terms, room);
     // The last request is built from the log before its answer.
     let is_reminder =
         |entry: &Arc<LogEntry>| matches!(**entry, LogEntry::ContinuationPrompt { .. });
     if log.last().is_some_and(is_reminder) {
         log.pop();
     }
-    let mut reminder = Reminder::new(TERMS, &turn(Some("work_1")), &log, None);
+    let mut reminder = Reminder::new(terms, &turn(Some("work_1")), &log, None);
     reminder.take(room);
     reminder.into_newest()
 }
@@ -171,7 +175,7 @@ fn a_reminder_is_new_in_one_request_only_and_one_without_room_is_told_as_skipped
     let first = newest(&rounds(due), 10_000).expect("a reminder");
     assert_eq!(
         (first.rounds_since_update, first.skipped),
-        (TERMS.rounds, false)
+        (TERMS.rounds, None)
     );
     assert_eq!(
         newest(&rounds(due + 1), 10_000),
@@ -179,7 +183,13 @@ fn a_reminder_is_new_in_one_request_only_and_one_without_room_is_told_as_skipped
         "it stands in an earlier place"
     );
     let skipped = newest(&rounds(due), 0).expect("a reminder");
-    assert!(skipped.skipped);
+    assert_eq!(skipped.skipped, Some(ReminderSkip::OverBudget));
+    let terms = ReminderTerms {
+        max_tokens: 1,
+        ..TERMS
+    };
+    let skipped = newest_under(terms, &rounds(due), 10_000).expect("a reminder");
+    assert_eq!(skipped.skipped, Some(ReminderSkip::OverLimit));
 }
 
 fn item(todos: usize) -> WorkItemRecord {

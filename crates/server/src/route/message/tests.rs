@@ -85,7 +85,10 @@ fn a_claim_reaches_admission_as_it_was_made() {
 
 #[test]
 fn a_prompt_is_the_operators_and_interjects_unless_it_says_otherwise() {
-    let ingress = prompt_ingress(serde_json::from_str(r#"{"text":"go"}"#).unwrap());
+    let ingress = prompt_ingress(
+        serde_json::from_str(r#"{"text":"go"}"#).unwrap(),
+        DeliverySurface::HttpControlPrompt,
+    );
     assert_eq!(ingress.kind, MessageKind::OperatorPrompt);
     assert_eq!(
         ingress.origin,
@@ -100,9 +103,26 @@ fn a_prompt_is_the_operators_and_interjects_unless_it_says_otherwise() {
         AdmissionContext::ControlAuthenticated
     );
     let asked = r#"{"text":"go","priority":"background","max_turns":3}"#;
-    let ingress = prompt_ingress(serde_json::from_str(asked).unwrap());
+    let ingress = prompt_ingress(
+        serde_json::from_str(asked).unwrap(),
+        DeliverySurface::HttpControlPrompt,
+    );
     assert_eq!(
         (ingress.priority, ingress.max_rounds),
         (Priority::Background, Some(3))
     );
+}
+
+#[test]
+fn a_prompt_of_the_program_itself_is_labelled_as_its_own() {
+    let mut headers = HeaderMap::new();
+    let at_socket = |headers: &HeaderMap| surface_of(headers, &Caller::Local);
+    assert_eq!(at_socket(&headers), DeliverySurface::HttpControlPrompt);
+    headers.insert(SURFACE_HEADER, CLI_SURFACE.parse().unwrap());
+    let over_network = surface_of(&headers, &Caller::Control);
+    assert_eq!(over_network, DeliverySurface::HttpControlPrompt);
+    assert_eq!(over_network.transport(), "http");
+    assert_eq!(at_socket(&headers), DeliverySurface::CliPrompt);
+    headers.insert(SURFACE_HEADER, "runtime_system".parse().unwrap());
+    assert_eq!(at_socket(&headers), DeliverySurface::HttpControlPrompt);
 }

@@ -1,8 +1,8 @@
 //! What rows name goes with the last row that names it: texts of frames, output files of commands, and briefs.
 
 use super::{FOREVER, House, NEEDS_SPACE, answer};
-use crate::samples::id;
-use holon_domain::CallId;
+use crate::samples::{delivery_summary, id, work_item};
+use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::limits::HISTORY_MESSAGES_KEPT;
 use holon_domain::log::LogEntry;
@@ -10,6 +10,8 @@ use holon_domain::storage::HistoryRule::OlderThan;
 use holon_domain::storage::RemovedHistory;
 use holon_domain::task::TaskStatus;
 use holon_domain::tool::ToolEnvelope;
+use holon_domain::work_item::{ReportText, WorkItemState};
+use holon_domain::{CallId, DeliverySummaryId};
 use holon_store::Db;
 
 fn body(hash: &str) -> String {
@@ -249,6 +251,72 @@ fn a_brief_that_cannot_be_read_is_passed_over_and_named() {
     let words: Vec<String> = house.briefs().into_iter().map(|(_, text)| text).collect();
     assert!(words.contains(&"answer 2".to_owned()), "{words:?}");
     assert!(words.contains(&"answer 20".to_owned()), "{words:?}");
+}
+
+impl House {
+    /// Completes an item in a turn of its own, with the words of its round as the report. Returns the turn.
+    fn completes(&mut self, name: &str) -> u64 {
+        let turn = self.turn();
+        let mut item = work_item(&id("a"), name);
+        let round = self.scribe.record.counters.log;
+        let summary = delivery_summary(&item, ReportText::Round(round));
+        item.state = WorkItemState::Completed;
+        item.delivery_summary_id = Some(summary.id.clone());
+        self.scribe
+            .brief_of(turn, BriefText::Report(summary.id.clone()))
+            .fact(Fact::DeliverySummaryWritten(Box::new(summary)))
+            .fact(Fact::WorkItemWritten(Box::new(item)));
+        self.commit();
+        turn
+    }
+
+    /// Returns the text of a report, and true if the delivery summary holds it itself.
+    fn report(&self, name: &str) -> Option<(String, bool)> {
+        let summary_id = DeliverySummaryId::from_stored(format!("dsum_{name}"));
+        let reader = self.db.reader().passing_over();
+        let row = reader.delivery_summary(self.no, &summary_id);
+        let row = row.expect("reads")?;
+        let is_own = matches!(row.text, ReportText::Words(_));
+        let text = reader.report_text(self.no, row.text).expect("reads");
+        Some((text?, is_own))
+    }
+}
+
+#[test]
+fn a_report_gets_a_copy_of_its_words_when_its_round_goes_and_outlives_its_brief() {
+    let mut house = House::new();
+    house.turns(3);
+    let turn = house.completes("old");
+    house.turns(HISTORY_MESSAGES_KEPT + 20);
+    let newer = house.completes("new");
+    let words = |turn| format!("answer {turn}");
+    assert_eq!(house.report("old"), Some((words(turn), false)));
+    let preview = house.preview(NEEDS_SPACE);
+    assert_eq!(house.trim_all(NEEDS_SPACE), preview);
+    assert_eq!(house.report("old"), Some((words(turn), true)));
+    assert_eq!(house.report("new"), Some((words(newer), false)));
+    let told: Vec<String> = house.briefs().into_iter().map(|(_, text)| text).collect();
+    // The outcome of the turn and the brief about the item.
+    assert_eq!(told.iter().filter(|text| **text == words(turn)).count(), 2);
+    house.turns(1_010);
+    house.trim_all(NEEDS_SPACE);
+    let told: Vec<String> = house.briefs().into_iter().map(|(_, text)| text).collect();
+    assert!(!told.contains(&words(turn)), "its briefs are gone");
+    assert_eq!(house.report("old"), Some((words(turn), true)));
+}
+
+#[test]
+fn a_report_that_cannot_be_read_keeps_no_history() {
+    let mut house = House::new();
+    house.completes("damaged");
+    house.completes("wordless");
+    house.turns(HISTORY_MESSAGES_KEPT + 20);
+    house.alter("UPDATE delivery_summaries SET row = 'x' WHERE summary_id = 'dsum_damaged'");
+    house.alter("UPDATE log SET entry = 'x' WHERE seq = 4");
+    let removed = house.trim_all(NEEDS_SPACE);
+    assert_eq!(removed.turns, 22);
+    assert_eq!(house.report("damaged"), None);
+    assert_eq!(house.report("wordless"), None);
 }
 
 #[test]

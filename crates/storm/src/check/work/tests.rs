@@ -1,7 +1,7 @@
 //! Each rule about lasting work detects the damage that breaks it, and undamaged evidence breaks none.
 
 use super::*;
-use crate::rows::{AgentRow, BriefRow, ItemRow, LogRow, MessageRow, WorkRows};
+use crate::rows::{AgentRow, BriefRow, ItemRow, LogRow, MessageRow, SummaryRow, WorkRows};
 use serde_json::{Value, json};
 
 /// Evidence of one agent that completed an item, waited for a time, and had a timer fire twice.
@@ -39,7 +39,7 @@ fn sound() -> Evidence {
     rows.log = log.collect();
     rows.briefs = vec![BriefRow {
         agent: 1,
-        round: Some(5),
+        report: Some("dsum_1".to_owned()),
         ..BriefRow::default()
     }];
     rows.messages = vec![
@@ -54,7 +54,14 @@ fn sound() -> Evidence {
             id: "work_1".to_owned(),
             completed: true,
             runnable: false,
-            record: json!({ "objective": "finish work:t1.1:" }),
+            record: json!({ "objective": "finish work:t1.1:", "delivery_summary_id": "dsum_1" }),
+        }],
+        summaries: vec![SummaryRow {
+            agent: 1,
+            id: "dsum_1".to_owned(),
+            item: "work_1".to_owned(),
+            round: Some(5),
+            words: None,
         }],
         waits: vec![lasting_row("wait_1", wait)],
         timers: vec![lasting_row("timer_1", timer)],
@@ -167,6 +174,22 @@ fn a_completion_that_is_reported_twice_or_not_is_found() {
         e.rows.briefs.push(brief);
     });
     assert_eq!(twice, "a: the completion of work_1 is reported 2 times");
+    let without = found(|e| drop(e.rows.work.summaries.remove(0)));
+    assert_eq!(
+        without,
+        "a: the completion of work_1 is reported 0 times; \
+         a: work_1 has 0 delivery summaries, or one without its report"
+    );
+    let other = found(|e| e.rows.work.items[0].record["delivery_summary_id"] = json!("dsum_2"));
+    assert_eq!(
+        other,
+        "a: work_1 has 1 delivery summaries, or one without its report"
+    );
+    let copied = found(|e| {
+        let summary = &mut e.rows.work.summaries[0];
+        (summary.round, summary.words) = (None, Some("report:t1.1:".to_owned()));
+    });
+    assert_eq!(copied, "", "retention has copied it");
 }
 
 #[test]

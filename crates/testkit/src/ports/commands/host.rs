@@ -4,7 +4,7 @@ use super::command::{Command, FakeState, OnInput, OnLivenessCheck, OnStop};
 use super::{FakeCommands, State};
 use async_trait::async_trait;
 use holon_domain::command::{
-    CommandEnd, CommandFailure, RunningCommand, StreamPart, TaskStreams, UnknownCause,
+    CommandEnd, CommandFailure, FoundRunning, RunningCommand, StreamPart, TaskStreams, UnknownCause,
 };
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::task::TaskReport;
@@ -115,6 +115,7 @@ impl FakeCommands {
                 LatePolicy::Continue => Ok(CommandRun::Running(RunningCommand {
                     workdir: order.context.workspace.cwd.clone(),
                     started_at: command.began,
+                    found: FoundRunning::AfterWait,
                     stdout: command.captured(&command.stdout, "log"),
                     stderr: command.captured(&command.stderr, "stderr.log"),
                 })),
@@ -364,6 +365,7 @@ impl CommandHost for FakeCommandHost {
                     query.stderr_after_byte,
                 );
                 Ok(TaskStreams {
+                    combined: None,
                     output: part(command, &command.stdout, "log", query.after_byte),
                     stderr: Some(stderr),
                 })

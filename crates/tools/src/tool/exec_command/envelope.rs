@@ -8,7 +8,7 @@ use super::diagnostics::Diagnostics;
 use crate::lines::join_streams;
 use crate::preview;
 use crate::tool::command::{self, Files, cmd_preview, shown_tokens};
-use holon_domain::command::{CommandFailure, CommandOutput, RunningCommand};
+use holon_domain::command::{CommandFailure, CommandOutput, FoundRunning, RunningCommand};
 use holon_domain::intent::ExecCommand;
 use holon_domain::limits::EVENT_PREVIEW_BYTES;
 use holon_domain::task::{CommandSnapshot, TaskHandle, TaskRecord};
@@ -51,6 +51,9 @@ pub(crate) struct CompletedCommand {
 pub(crate) struct PromotedCommand {
     pub(crate) task_handle: TaskHandle,
     pub(crate) waited_ms: u64,
+    /// True if a host that was started again found the command, whatever its call has waited.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) found_after_restart: bool,
     pub(crate) accepts_input: bool,
     /// Output so far, of both pipes.
     pub(crate) initial_output_preview: String,
@@ -154,7 +157,11 @@ pub fn promoted(
             initial_output: (!initial_output.is_empty()).then_some(initial_output),
             ..task_handle.clone()
         },
-        waited_ms: command.yield_time_ms,
+        waited_ms: match running.found {
+            FoundRunning::AfterWait => command.yield_time_ms,
+            FoundRunning::AfterRestart => 0,
+        },
+        found_after_restart: running.found == FoundRunning::AfterRestart,
         accepts_input: command.accepts_input,
         initial_output_truncated: previews.truncated(),
         initial_output_preview: join_streams(&previews.stdout.text, &previews.stderr.text),

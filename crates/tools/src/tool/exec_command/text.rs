@@ -4,9 +4,7 @@
 
 use super::envelope::{CompletedCommand, Disposition, PromotedCommand, RunningDuplicate};
 use crate::lines::{FenceKey, line, section, span, strip_complaints};
-use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN, cmd_preview, left_running};
-use holon_domain::tool::ToolError;
-use serde_json::Value;
+use crate::tool::command::{cmd_preview, left_running};
 use std::fmt::Write as _;
 
 /// Renders a result as a shell would show it.
@@ -41,6 +39,10 @@ fn promoted_text(promoted: &PromotedCommand, key: FenceKey<'_>) -> String {
     let handle = &promoted.task_handle;
     let status = crate::tool::task::status_name(handle.status);
     let mut text = match promoted.waited_ms {
+        _ if promoted.found_after_restart => format!(
+            "the host was started again while it ran; it goes on as task {} ({status})",
+            handle.task_id
+        ),
         0 => format!("started as task {} ({status})", handle.task_id),
         millis => format!(
             "still running after {} as task {} ({status})",
@@ -97,32 +99,4 @@ fn duplicate_text(running: &RunningDuplicate) -> String {
     }
     line(&mut text, &running.instructions);
     text
-}
-
-/// Splits the last output and the command text off the error of a lost command. The next step depends on them, so they
-/// are shown in full and not as a clipped detail.
-pub(crate) fn split_lost(error: &ToolError, key: FenceKey<'_>) -> (ToolError, Option<String>) {
-    let mut rest = error.clone();
-    let mut take = |name: &str| {
-        let fields = rest.details.as_mut().and_then(Value::as_object_mut)?;
-        match fields.remove(name)? {
-            Value::String(text) => Some(text),
-            Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::Array(_)
-            | Value::Object(_) => None,
-        }
-    };
-    let Some(command) = take(RUN_AGAIN) else {
-        return (rest, None);
-    };
-    let mut text = format!("to run it again: {command}");
-    section(
-        &mut text,
-        key,
-        "the last it printed",
-        &take(OUTPUT_TAIL).unwrap_or_default(),
-    );
-    (rest, Some(text))
 }

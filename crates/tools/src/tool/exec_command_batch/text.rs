@@ -2,7 +2,7 @@
 
 use super::envelope::{Batch, Item, Status};
 use crate::lines::{FenceKey, line, section};
-use crate::tool::command::{cmd_preview, left_running};
+use crate::tool::command::{cmd_echo, left_running};
 use holon_domain::tool::ToolErrorKind;
 use std::fmt::Write as _;
 
@@ -32,10 +32,7 @@ fn why_skipped(batch: &Batch) -> String {
 }
 
 fn add(text: &mut String, key: FenceKey<'_>, item: &Item, why_skipped: &str) {
-    line(
-        text,
-        &format!("[{}] {}", item.index, cmd_preview(&item.cmd)),
-    );
+    line(text, &format!("[{}] {}", item.index, cmd_echo(&item.cmd)));
     line(text, &outcome(item, why_skipped));
     let left = left_running(
         item.leftover_processes.unwrap_or_default(),

@@ -200,6 +200,7 @@ fn with_missing_stderr(task: &TaskRecord, printed: &TaskStreams) -> Option<TaskS
     }
     Some(TaskStreams {
         output: printed.output.clone(),
+        combined: printed.combined.clone(),
         stderr: Some(StreamPart {
             path: Some(path),
             lacks: MissingOutput {
@@ -258,6 +259,7 @@ fn bare(task: &TaskRecord) -> TaskOutputSnapshot {
         output_bytes: end.map(|end| end.output_bytes),
         artifacts: Vec::new(),
         output_artifact: None,
+        stdout_artifact: None,
         stderr_artifact: None,
         result_summary: end.map(|end| end.result_summary.clone()),
         exit_status: end.and_then(|end| end.exit_status),
@@ -289,11 +291,12 @@ fn with_output(
     let request = request(query.stderr_after_byte, asks_stderr);
     let stderr: Option<ShownPart> = stderr.map(|part| show_part(part, request, for_stderr));
     let mut artifacts = Vec::new();
-    let output_artifact = file(&mut artifacts, &printed.output);
+    let stdout_artifact = file(&mut artifacts, printed.output.path.as_ref());
     let stderr_artifact = printed
         .stderr
         .as_ref()
-        .and_then(|part| file(&mut artifacts, part));
+        .and_then(|part| file(&mut artifacts, part.path.as_ref()));
+    let combined = file(&mut artifacts, printed.combined.as_ref());
     let stderr_preview = stderr.as_ref().filter(|_| asks_stderr);
     let stderr_preview = stderr_preview.map(|part| part.shown.text.clone());
     let stderr_bytes = printed.stderr.as_ref().map_or(0, |part| part.total_bytes);
@@ -308,14 +311,15 @@ fn with_output(
         stderr_preview,
         output_bytes: Some(printed.output.total_bytes.saturating_add(stderr_bytes)),
         artifacts,
-        output_artifact,
+        output_artifact: combined.or(stdout_artifact),
+        stdout_artifact,
         stderr_artifact,
         ..bare
     }
 }
 
-fn file(artifacts: &mut Vec<ArtifactRef>, part: &StreamPart) -> Option<usize> {
-    let path = part.path.clone()?;
+fn file(artifacts: &mut Vec<ArtifactRef>, path: Option<&String>) -> Option<usize> {
+    let path = path.cloned()?;
     artifacts.push(ArtifactRef { path });
     Some(artifacts.len() - 1)
 }

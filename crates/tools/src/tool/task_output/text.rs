@@ -4,6 +4,7 @@ use super::envelope::{
     OffsetPastEnd, RetrievalStatus, StreamName, TaskOutputResult, UnrequestedStream, outcome,
 };
 use crate::lines::{FenceKey, line, section, strip_complaints};
+use holon_domain::delegation::{ChildSupervision, CleanupStatus};
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
 
@@ -58,7 +59,32 @@ pub(crate) fn text(result: &TaskOutputResult, key: FenceKey<'_>) -> String {
         line(&mut text, &next);
     }
     files(&mut text, result);
+    if let Some(child) = &task.child_supervision {
+        kept_worktree(&mut text, child);
+    }
     text
+}
+
+/// Says why the worktree of an ended child was kept, and which files differ there.
+fn kept_worktree(text: &mut String, child: &ChildSupervision) {
+    if child.cleanup_status == Some(CleanupStatus::Pending) {
+        line(
+            text,
+            "its worktree has not been looked at yet; ask again to learn whether it is kept",
+        );
+    }
+    if !child.kept_reasons.is_empty() {
+        let reasons = child.kept_reasons.join("; ");
+        line(text, &format!("its worktree was kept: {reasons}"));
+    }
+    if !child.changed_files.is_empty() {
+        let files = child.changed_files.join(", ");
+        let told = match child.changed_files_total {
+            Some(total) => format!("changed files ({total}): {files}"),
+            None => format!("files its patches changed, the newest first: {files}"),
+        };
+        line(text, &told);
+    }
 }
 
 /// Describes a stream that was not requested.
@@ -118,7 +144,7 @@ fn files(text: &mut String, result: &TaskOutputResult) {
         (
             StreamName::Output,
             "output",
-            task.output_artifact,
+            task.stdout_artifact.or(task.output_artifact),
             &result.output_lacks,
         ),
         (
@@ -144,5 +170,11 @@ fn files(text: &mut String, result: &TaskOutputResult) {
             }
             None => {}
         }
+    }
+    let combined = task.output_artifact.filter(|index| {
+        task.stdout_artifact.is_some_and(|stdout| stdout != *index) && task.output_truncated
+    });
+    if let Some(file) = combined.and_then(|index| task.artifacts.get(index)) {
+        line(text, &format!("both in order: {}", file.path));
     }
 }

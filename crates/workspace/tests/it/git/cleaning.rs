@@ -517,3 +517,17 @@ fn a_removal_that_was_killed_while_git_deleted_files_goes_on() {
     fs::remove_file(made.root.join("mine.txt")).unwrap();
     assert_eq!(made.kept(), [KeepReason::TrackedChanges { files: 1 }]);
 }
+
+#[test]
+fn the_changed_files_of_a_worktree_are_those_that_differ_from_its_first_commit() {
+    let made = Made::new();
+    let list = || made.world.worktrees().changed_files(&made.record).unwrap();
+    assert_eq!(list(), Vec::<String>::new());
+    fs::write(made.root.join("committed.txt"), "one").unwrap();
+    git(&made.root, &["add", "committed.txt"]);
+    commit(&made.root, "a change of its own");
+    fs::write(made.root.join("new file.txt"), "two").unwrap();
+    assert_eq!(list(), ["committed.txt", "new file.txt"]);
+    fs::remove_dir_all(&made.root).unwrap();
+    assert!(made.world.worktrees().changed_files(&made.record).is_err());
+}

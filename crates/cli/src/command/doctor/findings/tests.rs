@@ -46,7 +46,7 @@ fn an_unusable_home_is_an_error_in_the_words_of_a_start() {
     for (state, expected) in [
         (Ok(HomeState::Private), OK),
         (Ok(HomeState::Missing), OK),
-        (Ok(HomeState::EmptyAndLoose), OK),
+        (Ok(HomeState::NewAndLoose), OK),
         (Err("loose".to_owned()), ERROR),
     ] {
         let facts = MachineFacts {
@@ -173,4 +173,15 @@ fn sizes_have_one_decimal() {
     ] {
         assert_eq!(size(bytes), words);
     }
+}
+
+#[test]
+fn settings_that_are_too_large_are_named_with_their_agent() {
+    assert_eq!(large_settings(&[]), []);
+    let found = [(AgentId::parse("main").unwrap(), 4 << 20)];
+    let [finding] = large_settings(&found).try_into().unwrap();
+    assert_eq!(level_of(&finding), WARNING);
+    assert!(finding.message.contains("main have 4.0 MB"), "{finding:?}");
+    let next = finding.next_step.unwrap();
+    assert!(next.ends_with("holon binding list main"), "{next}");
 }

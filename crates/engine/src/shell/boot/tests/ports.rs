@@ -8,7 +8,9 @@ use crate::ports::{
 };
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
-use holon_domain::command::{CapturedStream, CommandFailure, RunningCommand, TaskStreams};
+use holon_domain::command::{
+    CapturedStream, CommandFailure, FoundRunning, RunningCommand, TaskStreams,
+};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
 use holon_domain::guidance::{
@@ -39,7 +41,7 @@ type PendingRequest = (ModelRequest, oneshot::Sender<ModelReply>);
 
 /// Ports that do almost nothing: model requests are handed to the test, and commands run forever.
 #[derive(Debug)]
-pub(super) struct QuietPorts {
+pub(in crate::shell) struct QuietPorts {
     asked: mpsc::UnboundedSender<PendingRequest>,
     numbers: AtomicU64,
     /// Number of watchers of each command, by the command's name.
@@ -47,7 +49,7 @@ pub(super) struct QuietPorts {
 }
 
 impl QuietPorts {
-    pub(super) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<PendingRequest>) {
+    pub(in crate::shell) fn new() -> (Arc<Self>, mpsc::UnboundedReceiver<PendingRequest>) {
         let (asked, requests) = mpsc::unbounded_channel();
         let quiet = Self {
             asked,
@@ -141,6 +143,7 @@ impl CommandHost for QuietPorts {
             return Ok(CommandRun::Running(RunningCommand {
                 workdir: order.context.workspace.cwd,
                 started_at: self.now(),
+                found: FoundRunning::AfterWait,
                 stdout: CapturedStream::default(),
                 stderr: CapturedStream::default(),
             }));
@@ -237,6 +240,10 @@ impl PlanHost for QuietPorts {
 
 #[async_trait]
 impl GuidanceHost for QuietPorts {
+    fn user_home(&self) -> Option<std::path::PathBuf> {
+        None
+    }
+
     async fn read(&self, _roots: GuidanceRoots) -> Guidance {
         Guidance::default()
     }
@@ -304,6 +311,9 @@ impl WorkspaceHost for QuietPorts {
     }
     async fn clean_one(&self, _: &dyn WorktreeUsers, _: &str) -> Result<CleanVerdict, String> {
         Ok(CleanVerdict::Removed { rescue_ref: None })
+    }
+    async fn changed_files(&self, _: &str) -> Result<Vec<String>, String> {
+        Ok(Vec::new())
     }
 }
 

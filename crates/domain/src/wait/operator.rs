@@ -1,0 +1,193 @@
+//! What an operator's message does to the waits for an operator.
+//!
+//! | wait | message | effect |
+//! |---|---|---|
+//! | any | contains the id of the wait | ended |
+//! | with a question | is one of its choices, and no other question offers it | ended |
+//! | with a question for which any message counts, or without a question | any other | interrupted |
+//! | with a question | any other | left open |
+//!
+//! A message that names a wait is about that wait alone and leaves the others as they are. An interrupted wait stays
+//! active: the turn that reads the message decides whether it was answered.
+
+use super::{WaitKind, WaitRecord, WaitStatus, WakeSource};
+use crate::id::{WaitId, WorkItemId};
+use crate::{limits, text};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Question that a wait asks an operator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitQuestion {
+    pub text: String,
+    /// Answers to choose from. Empty if any text may be the answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<String>,
+    /// True if every message of an operator counts as one that may answer.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub any_message: bool,
+}
+
+/// Effect of a message on a wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitEffect {
+    Ended,
+    /// The turn that reads the message decides: a call about the item ends the wait, otherwise it stands again.
+    Interrupted,
+    /// The message does not name the question, so the wait goes on.
+    LeftOpen,
+    /// The message lacks the authority of an operator's instruction, so the wait goes on.
+    LacksAuthority,
+}
+
+/// What a message did to a wait, for the model that reads the message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitNote {
+    pub wait_id: WaitId,
+    /// Item that waits. Absent if the agent itself waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
+    pub kind: WaitKind,
+    /// Question or reason of the wait, at most `limits::WAIT_NOTE_BYTES`.
+    pub waiting_for: String,
+    pub effect: WaitEffect,
+}
+
+impl WaitNote {
+    /// Makes the note that tells a model what a message did to a wait.
+    #[must_use]
+    pub fn of(wait: &WaitRecord, effect: WaitEffect) -> Self {
+        Self {
+            wait_id: wait.id.clone(),
+            work_item_id: wait.work_item_id.clone(),
+            kind: wait.kind,
+            waiting_for: text::preview(wait.asks_for(), limits::WAIT_NOTE_BYTES),
+            effect,
+        }
+    }
+}
+
+impl WaitRecord {
+    /// Returns what the wait asks for: its question, or else its reason.
+    #[must_use]
+    pub fn asks_for(&self) -> &str {
+        let question = self.question.as_ref();
+        question.map_or(self.waiting_for.as_str(), |question| question.text.as_str())
+    }
+
+    /// Says which message of an operator ends this wait.
+    #[must_use]
+    pub fn answer_words(&self) -> String {
+        match &self.question {
+            Some(question) if !question.any_message => match question.choices.as_slice() {
+                [] => format!("a message of the operator that names {}", self.id),
+                choices => format!(
+                    "a message of the operator that names {} or is one of the choices ({})",
+                    self.id,
+                    choices.join(" / ")
+                ),
+            },
+            Some(_) | None => "a message of the operator".to_owned(),
+        }
+    }
+
+    /// Returns true if an operator's message may end this wait.
+    #[must_use]
+    pub fn is_for_operator(&self) -> bool {
+        let is_operator = |source: &WakeSource| matches!(source, WakeSource::OperatorInput);
+        self.status == WaitStatus::Active && self.wake_sources.iter().any(is_operator)
+    }
+
+    /// Returns what a message of an operator does to each of these waits. Waits that it does not concern are left out.
+    #[must_use]
+    pub fn effects_of_message<'a>(waits: &'a [Self], message: &str) -> Vec<(&'a Self, WaitEffect)> {
+        let asking: Vec<&Self> = waits.iter().filter(|wait| wait.is_for_operator()).collect();
+        let named = |wait: &&Self| message.contains(wait.id.as_str());
+        if asking.iter().any(named) {
+            let named = asking.into_iter().filter(named);
+            return named.map(|wait| (wait, WaitEffect::Ended)).collect();
+        }
+        let offers = |wait: &&Self| wait.question.as_ref().is_some_and(|it| it.offers(message));
+        let is_clear = asking.iter().filter(|wait| offers(wait)).count() == 1;
+        let effect = |wait: &'a Self| match &wait.question {
+            Some(_) if is_clear && offers(&wait) => WaitEffect::Ended,
+            Some(question) if !question.any_message => WaitEffect::LeftOpen,
+            Some(_) | None => WaitEffect::Interrupted,
+        };
+        asking
+            .into_iter()
+            .map(|wait| (wait, effect(wait)))
+            .collect()
+    }
+}
+
+impl WaitQuestion {
+    /// Returns true if a message is one of the choices, apart from case and surrounding space.
+    fn offers(&self, message: &str) -> bool {
+        let message = message.trim().to_lowercase();
+        let is_choice = |choice: &String| choice.trim().to_lowercase() == message;
+        self.choices.iter().any(is_choice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn wait(id: &str, question: &Value) -> WaitRecord {
+        serde_json::from_value(json!({
+            "id": id, "agent_id": "ada", "kind": "operator", "status": "active", "waiting_for": "a word",
+            "wake_sources": [{ "kind": "operator_input" }], "question": question,
+            "created_at": "2026-03-01T09:00:00Z", "updated_at": "2026-03-01T09:00:00Z",
+        }))
+        .expect("a wait")
+    }
+
+    #[test]
+    fn a_message_ends_what_it_answers_or_names_and_interrupts_what_asks_for_any() {
+        let yes_no = json!({ "text": "Go on?", "choices": ["Yes", "no"] });
+        let waits = [
+            wait("wait_plain", &Value::Null),
+            wait("wait_choice", &yes_no),
+            wait("wait_free", &json!({ "text": "Which branch?" })),
+            wait(
+                "wait_any",
+                &json!({ "text": "What else?", "any_message": true }),
+            ),
+        ];
+        let cases: [(&str, &[&str]); 4] = [
+            (
+                "the weather?",
+                &["interrupted", "left_open", "left_open", "interrupted"],
+            ),
+            (
+                " yes\n",
+                &["interrupted", "ended", "left_open", "interrupted"],
+            ),
+            ("wait_free: main", &["", "", "ended", ""]),
+            (
+                "wait_plain and wait_choice: go",
+                &["ended", "ended", "", ""],
+            ),
+        ];
+        for (message, expected) in cases {
+            let effects = WaitRecord::effects_of_message(&waits, message);
+            let of = |wait: &WaitRecord| {
+                let found = effects.iter().find(|(known, _)| known.id == wait.id);
+                found.map_or_else(|| json!(""), |(_, effect)| json!(effect))
+            };
+            let found: Vec<Value> = waits.iter().map(of).collect();
+            assert_eq!(json!(found), json!(expected), "{message}");
+        }
+        let two = [wait("wait_1", &yes_no), wait("wait_2", &yes_no)];
+        let effects = WaitRecord::effects_of_message(&two, "yes");
+        assert!(
+            effects
+                .iter()
+                .all(|(_, effect)| *effect == WaitEffect::LeftOpen),
+            "a choice of two questions answers neither: {effects:?}"
+        );
+    }
+}
