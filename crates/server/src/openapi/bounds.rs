@@ -151,7 +151,6 @@ fn allow_null(schema: &mut Value) {
 /// The bounds of single fields: schema, field, bounds.
 pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let words = || json!({ "minLength": 1, "pattern": WORDS });
-    let prompt = || json!({ "minLength": 1, "maxLength": MESSAGE_BODY_BYTES, "pattern": WORDS });
     let at_least_one = || json!({ "minimum": 1 });
     let path = || json!({ "pattern": ABSOLUTE_PATH });
     let model = || json!({ "maxLength": MODEL_REF_BYTES, "pattern": MODEL_REF });
@@ -168,9 +167,9 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     });
     let objective = json!({ "minLength": 1, "maxLength": OBJECTIVE_BYTES, "pattern": WORDS });
     vec![
-        ("PromptRequest", "text", prompt()),
+        ("PromptRequest", "text", prompt_text()),
         ("PromptRequest", "max_turns", at_least_one()),
-        ("RunRequest", "text", prompt()),
+        ("RunRequest", "text", prompt_text()),
         ("RunRequest", "max_turns", at_least_one()),
         ("RunRequest", "agent_id", nullable(new_agent_id())),
         ("RunRequest", "model", model()),
@@ -316,17 +315,21 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
             "key_id",
             json!({ "minLength": 1, "maxLength": FIELD_BYTES, "pattern": KEY_ID }),
         ),
-        (
-            "OperatorIngressRequest",
-            "text",
-            json!({ "minLength": 1, "maxLength": MESSAGE_BODY_BYTES, "pattern": WORDS }),
-        ),
+        ("OperatorIngressRequest", "text", prompt_text()),
         (
             "OperatorIngressRequest",
             "metadata",
             json!({ "type": ["object", "null"] }),
         ),
     ]
+}
+
+/// Text of a prompt. A schema counts characters and the host counts bytes, so the description names the bound.
+fn prompt_text() -> Value {
+    let bound = format!(
+        "Text of the message. Above {MESSAGE_BODY_BYTES} bytes of UTF-8 the answer is 413 and nothing is stored."
+    );
+    json!({ "minLength": 1, "pattern": WORDS, "description": bound })
 }
 
 /// Lets a field also be null.
