@@ -19,12 +19,18 @@ fn line(note: &WaitNote) -> String {
     let item = note.work_item_id.as_ref();
     let whose = item.map_or_else(String::new, |item| format!(" of {item}"));
     match (note.effect, item) {
-        (WaitEffect::Ended, _) | (WaitEffect::Interrupted, None) => {
+        (WaitEffect::Ended, _) => {
             format!(
                 "This ended your wait {id}{whose} «{asked}»; if it is no answer, wait again with WaitFor."
             )
         }
         (WaitEffect::Interrupted, Some(item)) => interrupted(note, item, &asked),
+        (WaitEffect::Interrupted, None) => {
+            format!(
+                "This interrupts your wait {id} «{asked}». If it is the answer, call CancelWait with {id} and go on; \
+                 without that call the wait stands again when this turn ends."
+            )
+        }
         (WaitEffect::LeftOpen, _) => {
             format!(
                 "Your question {id}{whose} «{asked}» stays open, because this does not name it. If it is the answer, call \
@@ -79,7 +85,9 @@ mod tests {
             "{interrupted}"
         );
         let own = text(WaitEffect::Interrupted, None);
-        assert!(own.contains("This ended your wait wait_1 «"), "{own}");
+        assert!(own.contains("interrupts your wait wait_1 «"), "{own}");
+        assert!(own.contains("CancelWait with wait_1"), "{own}");
+        assert!(own.contains("stands again"), "{own}");
         let open = text(WaitEffect::LeftOpen, Some("work_1"));
         assert!(open.contains("CancelWait with wait_1"), "{open}");
         let lacking = text(WaitEffect::LacksAuthority, Some("work_1"));

@@ -76,7 +76,11 @@ pub(crate) fn end(draft: &mut Draft<'_>, turn: &OpenTurn, mut ending: Ending) {
 /// Tells the operator that a question stays open although they wrote.
 fn standing_note(wait: &WaitRecord) -> String {
     let asked = text::preview(wait.asks_for(), limits::WAIT_NOTE_BYTES);
-    format!("its work still waits for your answer to: {asked}")
+    let waiting = match wait.work_item_id {
+        Some(_) => "its work",
+        None => "it",
+    };
+    format!("{waiting} still waits for your answer to: {asked}")
 }
 
 /// Tells the operator whose message was answered that the agent continues to work without a further message.

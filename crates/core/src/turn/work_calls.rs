@@ -224,7 +224,7 @@ fn complete_item(
     id: &WorkItemId,
 ) -> Result<ToolEnvelope, ToolError> {
     work::open_item(draft, id)?;
-    wait::handle_word(draft, turn, id);
+    wait::handle_word(draft, turn, Some(id));
     let current = draft.agent.work.current.as_ref();
     let was_current = current.is_some_and(|current| current.id == *id);
     let (item, warnings) = work::complete(draft, turn, id)?;
@@ -313,7 +313,7 @@ fn unfinished_warning(item: &WorkItemRecord, message: &str) -> Value {
 fn take_word(draft: &mut Draft<'_>, turn: &mut OpenTurn, id: &WorkItemId) -> Result<(), ToolError> {
     work::open_item(draft, id)?;
     turn.name_item(id);
-    wait::handle_word(draft, turn, id);
+    wait::handle_word(draft, turn, Some(id));
     Ok(())
 }
 

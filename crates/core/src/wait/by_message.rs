@@ -2,9 +2,13 @@
 //!
 //! A message from outside ends the waits that name its source. An operator's instruction ends the waits that it answers
 //! and interrupts those that asked for any message: they stay active, and the turn that reads the message decides. A call
-//! about the item (pick, update, wait, complete) ends the wait. Without one it stands again when the turn ends, so the
-//! runtime never pushes an agent past its own question. A wait of the agent itself has no item and ends with the turn.
-//! A message that came as an operator's with less authority than an instruction leaves every wait for the operator open.
+//! about the item (pick, update, wait, complete) ends the wait. A wait of the agent itself has no item, so only
+//! `WaitFor` and `CancelWait` end it. Without such a call the wait stands again when the turn ends, so the runtime never
+//! pushes an agent past its own question. A message that came as an operator's with less authority than an instruction
+//! leaves every wait for the operator open.
+//!
+//! A private child's own wait without a question ends with the message of its supervisor: the task of the parent could
+//! not end while such a wait is open, and any message was all that it asked for.
 
 use super::{WaitEnd, end_by, wake_matching};
 use crate::draft::Draft;
@@ -166,8 +170,16 @@ fn end_by_operator(draft: &mut Draft<'_>, words: &str, changes: &mut WaitChanges
         return;
     }
     let waits = draft.active_waits();
-    let effects = WaitRecord::effects_of_message(&waits, words);
-    for (wait, effect) in effects {
+    let is_supervised = draft.agent.supervision.is_some();
+    for (wait, effect) in WaitRecord::effects_of_message(&waits, words) {
+        let is_own_rest = wait.work_item_id.is_none() && wait.question.is_none();
+        let effect = match effect {
+            WaitEffect::Interrupted if is_supervised && is_own_rest => WaitEffect::Ended,
+            WaitEffect::Interrupted
+            | WaitEffect::Ended
+            | WaitEffect::LeftOpen
+            | WaitEffect::LacksAuthority => effect,
+        };
         if effect == WaitEffect::Ended {
             resolve(draft, wait.clone());
         }
@@ -186,14 +198,15 @@ fn resolve(draft: &mut Draft<'_>, mut wait: WaitRecord) {
     end_by(draft, wait, WaitEnd::new(WaitStatus::Resolved, by));
 }
 
-/// Handles a call about an item: it ends the wait of the item that a message of this turn interrupted.
-pub(crate) fn handle_word(draft: &mut Draft<'_>, turn: &mut OpenTurn, item: &WorkItemId) {
+/// Handles a call about an item, or a new wait of the agent itself: it ends the wait that a message of this turn
+/// interrupted.
+pub(crate) fn handle_word(draft: &mut Draft<'_>, turn: &mut OpenTurn, item: Option<&WorkItemId>) {
     if turn.interrupted_waits.is_empty() {
         return;
     }
     let waits = draft.active_waits().into_iter();
     let decided = waits.filter(|wait| {
-        wait.work_item_id.as_ref() == Some(item) && turn.interrupted_waits.contains(&wait.id)
+        wait.work_item_id.as_ref() == item && turn.interrupted_waits.contains(&wait.id)
     });
     for wait in decided.collect::<Vec<_>>() {
         turn.interrupted_waits.retain(|id| *id != wait.id);
@@ -201,8 +214,8 @@ pub(crate) fn handle_word(draft: &mut Draft<'_>, turn: &mut OpenTurn, item: &Wor
     }
 }
 
-/// Handles the end of a turn for the waits that its messages interrupted. Returns those that stand again. A wait of the
-/// agent itself is over once the turn has read the message; a turn that failed decides nothing.
+/// Handles the end of a turn for the waits that its messages interrupted. Returns those that stand again: every one that
+/// no call of the turn has ended.
 pub(crate) fn handle_turn_end(
     draft: &mut Draft<'_>,
     turn: &OpenTurn,
@@ -213,9 +226,8 @@ pub(crate) fn handle_turn_end(
     }
     let waits = draft.active_waits().into_iter();
     let open = waits.filter(|wait| turn.interrupted_waits.contains(&wait.id));
-    let (stand, over): (Vec<_>, Vec<_>) = open.partition(|wait| {
-        !completed || wait.work_item_id.is_some() && !is_planted(Fault::QuestionPassedOver)
-    });
+    let (over, stand): (Vec<_>, Vec<_>) =
+        open.partition(|_| completed && is_planted(Fault::QuestionPassedOver));
     for wait in over {
         resolve(draft, wait);
     }

@@ -34,13 +34,8 @@ pub(crate) fn declare(
         None => None,
     };
     check(draft, new, item.as_ref())?;
-    let item = match &item_id {
-        Some(id) => {
-            handle_word(draft, turn, id);
-            draft.work_item(id)
-        }
-        None => None,
-    };
+    handle_word(draft, turn, item_id.as_ref());
+    let item = item_id.as_ref().and_then(|id| draft.work_item(id));
     let item = replace_older(draft, item);
     let wait = record(draft, turn, new, item_id);
     draft.event(Event::WaitingIntentCreated(WaitingIntentCreated {

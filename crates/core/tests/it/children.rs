@@ -11,9 +11,11 @@ use holon_domain::brief::BriefText;
 use holon_domain::delegation::{ChildFacts, ChildPhase, ParentMessage, Supervision, WorktreeEnd};
 use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::event::Event;
+use holon_domain::intent::{Intent, NewWait, WakeCondition};
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::send::AgentSend;
+use holon_domain::wait::{WaitQuestion, WaitStatus};
 use holon_domain::workspace::WorktreeSession;
 use holon_domain::{AgentId, DelegationId, MessageId, TaskId, WorkItemId};
 
@@ -115,6 +117,38 @@ fn only_its_supervisor_writes_to_a_child() {
     let told = &world.messages[&2].entry.envelope;
     assert_eq!(told.authority_class, AuthorityClass::RuntimeInstruction);
     assert_eq!(told.priority, Priority::Next);
+}
+
+#[test]
+fn a_message_of_its_supervisor_ends_a_childs_own_wait_unless_it_asked_something() {
+    for asks in [false, true] {
+        let mut world = working();
+        let question = asks.then(|| WaitQuestion {
+            text: "Which branch?".to_owned(),
+            choices: Vec::new(),
+            any_message: true,
+        });
+        let wait = NewWait {
+            reason: "a word of my parent".to_owned(),
+            wake_on: vec![WakeCondition::Operator],
+            work_item_id: None,
+            external_ref: None,
+            question,
+            recheck_after_ms: None,
+        };
+        let call = ModelAnswer::calls(vec![("WaitFor", Ok(Intent::WaitFor(wait)))]);
+        world.send(call.to(&world));
+        assert_eq!(ends(&world), [], "{asks}: it waits");
+        world.send(followup(&parent()));
+        world.send(ModelAnswer::words("done").to(&world));
+        let (status, told) = match asks {
+            true => (WaitStatus::Active, vec![]),
+            false => (WaitStatus::Resolved, vec![(true, "done".to_owned())]),
+        };
+        assert_eq!(world.waits[0].status, status, "{asks}");
+        assert_eq!(ends(&world), told, "{asks}");
+        assert_eq!(world.violations(), []);
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use holon_core::input::OperatorCommand;
 use holon_core::{Ingress, Input, Rejection, Reply};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::delivery::{DeliveryRoute, DeliveryTrigger, TargetAuth};
-use holon_domain::intent::{Intent, NewWait, WakeCondition};
+use holon_domain::intent::{Intent, NewWait, WakeCondition, WorkIntent};
 use holon_domain::message::{AdmissionContext, DeliverySurface, Origin, Priority};
 use holon_domain::operator_transport::{
     BindingStatus, DeliveryAuth, OperatorTransportBinding, TransportCapabilities, TransportClaim,
@@ -321,7 +321,7 @@ fn a_stopped_agent_refuses_a_remote_operator_with_the_way_to_start_it() {
 }
 
 #[test]
-fn a_remote_operator_ends_a_wait_for_the_operator() {
+fn a_remote_operator_may_answer_a_wait_for_the_operator() {
     let mut world = states::idle();
     bind(&mut world, binding("one")).expect("is bound");
     world.send(make::admit(make::prompt(Priority::Normal)));
@@ -342,8 +342,13 @@ fn a_remote_operator_ends_a_wait_for_the_operator() {
     assert_eq!(asked.trigger, DeliveryTrigger::OperatorInputRequired);
     world.send(message(claim("one")));
     assert!(world.agent.open_turn.is_some(), "the agent goes on");
+    let wait_id = world.waits[0].id.clone();
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    assert_eq!(turn.interrupted_waits, [wait_id.clone()]);
+    let taken = Intent::Work(WorkIntent::CancelWait { wait_id });
+    world.send(ModelAnswer::calls(vec![("CancelWait", Ok(taken))]).to(&world));
     world.send(ModelAnswer::words("then I go on").to(&world));
-    assert_eq!(world.waits[0].status, WaitStatus::Resolved);
+    assert_eq!(world.waits[0].status, WaitStatus::Cancelled);
     assert_eq!(world.violations(), []);
 }
 

@@ -33,7 +33,8 @@ pub struct WaitQuestion {
 #[serde(rename_all = "snake_case")]
 pub enum WaitEffect {
     Ended,
-    /// The turn that reads the message decides: a call about the item ends the wait, otherwise it stands again.
+    /// The turn that reads the message decides: a call about the item, or about the wait if the agent itself waits, ends
+    /// it. Otherwise it stands again.
     Interrupted,
     /// The message does not name the question, so the wait goes on.
     LeftOpen,

@@ -2,12 +2,13 @@
 
 use crate::house::{House, agent, at_rest, briefs, create, events, prompt, status, until_event};
 use crate::runs::{request, run};
-use crate::talk::{id_in, results};
+use crate::talk::{current, id_in, results};
 use holon_domain::WorkItemId;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
 use holon_domain::intent::WorkItemFilter;
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
+use holon_domain::summary::Posture;
 use holon_domain::work_item::{WorkItemRecord, WorkItemState, WorkItemView};
 use holon_engine::Host;
 use holon_engine::request::RunRequest;
@@ -530,4 +531,36 @@ async fn a_report_of_an_earlier_turn_is_not_the_answer_of_a_run() {
         outcome.await.expect("a response").final_text,
         "nothing more"
     );
+}
+
+#[tokio::test]
+async fn an_unrelated_prompt_leaves_the_agents_own_question_under_what_it_needs() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "do step 1").await;
+    let question = "Shall I go on with step 2?";
+    let wait = json!({
+        "reason": "your word", "wake_on": ["operator:any"], "question": { "text": question },
+    });
+    house.model.next().await.answer(calls(&[("WaitFor", wait)]));
+    briefs(&host, "main", 1).await;
+    prompt(&host, "main", "what is the weather?").await;
+    let asked = house.model.next().await;
+    let input = current(&asked.request);
+    assert!(input.contains("This interrupts your wait"), "{input}");
+    assert!(input.contains("CancelWait"), "{input}");
+    asked.answer(says("sunny"));
+    let told = briefs(&host, "main", 2).await;
+    let note = told.last().and_then(|brief| brief.note.clone());
+    let note = note.expect("the operator is told");
+    assert!(note.contains(question), "{note}");
+    let status = at_rest(&host, "main").await;
+    let open = status.work.waiting_intents.iter().map(|wait| wait.asks_for());
+    assert_eq!(open.collect::<Vec<_>>(), [question]);
+    assert_eq!(
+        status.scheduling_posture.posture,
+        Posture::WaitingForOperator
+    );
+    assert!(house.model.is_quiet().await, "the runtime does not go on");
+    house.is_sound("main").await;
 }

@@ -119,7 +119,7 @@ fn a_call_about_another_item_is_no_answer() {
 }
 
 #[test]
-fn a_failed_turn_decides_nothing_and_an_agents_own_wait_ends_with_a_completed_one() {
+fn a_failed_turn_decides_nothing() {
     let (mut world, _) = waiting(vec![WakeCondition::Operator]);
     world.send(prompt());
     world.send(Input::Abort {
@@ -128,18 +128,84 @@ fn a_failed_turn_decides_nothing_and_an_agents_own_wait_ends_with_a_completed_on
     });
     assert_eq!(world.ended_as(), Some(TerminalReason::OperatorAborted));
     assert_eq!(wait(&world).status, WaitStatus::Active);
+}
 
-    let mut world = states::calling_model();
-    call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
-    world.send(prompt());
-    assert_eq!(
-        wait(&world).status,
-        WaitStatus::Active,
-        "needs you until the turn is over"
-    );
-    say(&mut world);
-    assert_eq!(wait(&world).status, WaitStatus::Resolved);
-    assert_eq!(world.violations(), []);
+/// Returns worlds whose agent itself waits for any message of an operator: with a question, and without one.
+fn own_waits() -> [World; 2] {
+    let any = WaitQuestion {
+        choices: Vec::new(),
+        any_message: true,
+        ..yes_or_no()
+    };
+    [Some(any), None].map(|question| {
+        let mut world = states::calling_model();
+        match question {
+            Some(question) => asking(&mut world, question),
+            None => drop(call(
+                &mut world,
+                vec![wait_for(vec![WakeCondition::Operator])],
+            )),
+        }
+        assert_eq!(wait(&world).work_item_id, None, "no item has the focus");
+        world
+    })
+}
+
+#[test]
+fn an_unrelated_prompt_leaves_the_question_of_the_agent_itself_standing() {
+    for mut world in own_waits() {
+        let asked = wait(&world).asks_for().to_owned();
+        for words in ["what is the weather?", "and tomorrow?"] {
+            world.send(saying(words));
+            assert_eq!(effects(&world), [WaitEffect::Interrupted], "{asked}");
+            say(&mut world);
+            assert_eq!(wait(&world).status, WaitStatus::Active, "{asked}");
+            assert_eq!(world.agent.open_turn, None, "no tick pushes the agent on");
+            let note = world.briefs.last().and_then(|brief| brief.note.clone());
+            let note = note.expect("the operator is told");
+            assert!(note.contains(&asked), "{note}");
+        }
+        let assessment = assess(AssessmentInput::new(&world.agent, &world.queue()));
+        assert_eq!(assessment.posture.posture, Posture::WaitingForOperator);
+        let closure = assessment.closure.expect("no turn runs");
+        assert_eq!(
+            closure.waiting_reason,
+            Some(WaitingReason::AwaitingOperatorInput)
+        );
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn an_agent_takes_a_message_as_the_answer_to_its_own_wait_by_giving_it_up_or_waiting_anew() {
+    for mut world in own_waits() {
+        world.send(saying("go on"));
+        let id = wait(&world).id.clone();
+        call(&mut world, vec![cancel_wait(&id)]);
+        say(&mut world);
+        assert_eq!(wait(&world).status, WaitStatus::Cancelled);
+        assert_eq!(world.agent.work.agent_wait, None);
+        assert_eq!(world.violations(), []);
+    }
+    for mut world in own_waits() {
+        world.send(saying("go on"));
+        call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]);
+        assert_eq!(world.waits[0].status, WaitStatus::Resolved);
+        assert_eq!(world.waits[0].trigger_count, 1);
+        assert_eq!(wait(&world).status, WaitStatus::Active);
+        assert_eq!(world.waits.len(), 2);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn an_operator_who_names_the_agents_own_wait_ends_it() {
+    for mut world in own_waits() {
+        let name = wait(&world).id.to_string();
+        world.send(saying(&format!("{name}: yes")));
+        assert_eq!(effects(&world), [WaitEffect::Ended]);
+        assert_eq!(wait(&world).status, WaitStatus::Resolved);
+    }
 }
 
 #[test]
