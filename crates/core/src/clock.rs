@@ -1,7 +1,9 @@
 //! Replans the due queue of an agent after the wall clock was set back, so that no pause takes longer than it was set
 //! for, and nothing waits for a slot that is further away than the next one from now.
 //!
-//! Pauses are durations. A slot is a time on the wall clock; one that was named by its time stays where it is.
+//! Pauses are durations. A slot is a time on the wall clock; one that was named by its time stays where it is. The host
+//! notices a step up to a minute after it, so slots count from the earliest moment of the step and not from now: one that
+//! came meanwhile fires at once.
 
 use crate::draft::Draft;
 use crate::input::{Reply, RunningPause, SlotAhead};
@@ -18,15 +20,24 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::Recheck;
 use holon_domain::{WaitId, WorkItemId};
 
+/// A step of the wall clock, as the host noticed it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StepBack {
+    pub(crate) by_ms: u64,
+    /// Earliest time of the clock after the step at which the step may have been made.
+    pub(crate) since: Timestamp,
+}
+
 /// Replans the entries that some state still waits for. An entry that came meanwhile, or was already replanned, has
 /// another number and is skipped, so the input is idempotent.
 pub(crate) fn handle_set_back(
     draft: &mut Draft<'_>,
-    by_ms: u64,
+    step: StepBack,
     pauses: &[RunningPause],
     slots: &[SlotAhead],
 ) -> Reply {
     let mut reply = Reply::Unchanged;
+    let by_ms = step.by_ms;
     for running in pauses {
         let Some(pause) = running.pause.shift_after_step_back(by_ms, draft.now) else {
             continue;
@@ -54,8 +65,8 @@ pub(crate) fn handle_set_back(
     }
     for slot in slots {
         let moved = match &slot.due {
-            DueAction::TimerFire { timer_id } => timer::plan_anew(draft, slot.id, timer_id),
-            DueAction::ProviderPauseOver { .. } => move_day_end(draft, slot),
+            DueAction::TimerFire { timer_id } => timer::plan_anew(draft, slot.id, timer_id, step),
+            DueAction::ProviderPauseOver { .. } => move_day_end(draft, slot, step.since),
             DueAction::RestOver { .. }
             | DueAction::PaceOver
             | DueAction::RemovalRetry
@@ -74,8 +85,8 @@ pub(crate) fn handle_set_back(
 }
 
 /// Replans the end of the day that a turn waits for because its budget is used up.
-fn move_day_end(draft: &mut Draft<'_>, slot: &SlotAhead) -> bool {
-    let at = next_midnight(draft.now, &draft.host.zone);
+fn move_day_end(draft: &mut Draft<'_>, slot: &SlotAhead, since: Timestamp) -> bool {
+    let at = next_midnight(since.min(draft.now), &draft.host.zone);
     if at >= slot.at || !awaited_due(&draft.agent).contains(&slot.id) {
         return false;
     }

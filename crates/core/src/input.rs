@@ -226,6 +226,9 @@ pub enum Input {
     ClockSetBack {
         /// Size of the step in milliseconds; 0 after a restart, when no process observed the step.
         by_ms: u64,
+        /// The last moment before the step at which the host read its clocks, by the clock after the step. Slots since
+        /// then may have come before the host noticed the step. The current time if no process observed it.
+        since: Timestamp,
         /// Pauses that ran when the step was noticed.
         pauses: Vec<RunningPause>,
         /// Slots that were planned by the clock before the step.

@@ -145,9 +145,16 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         } => Ok(handle_due(draft, *id, *planned_at, due)),
         Input::ClockSetBack {
             by_ms,
+            since,
             pauses,
             slots,
-        } => Ok(clock::handle_set_back(draft, *by_ms, pauses, slots)),
+        } => {
+            let step = clock::StepBack {
+                by_ms: *by_ms,
+                since: *since,
+            };
+            Ok(clock::handle_set_back(draft, step, pauses, slots))
+        }
         Input::Start => lifecycle::start(draft),
         Input::Stop => lifecycle::stop(draft),
         Input::Abort { run_id, then } => lifecycle::abort(draft, run_id.as_ref(), *then),

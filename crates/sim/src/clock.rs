@@ -111,6 +111,7 @@ impl World {
             let (id, due) = (row.id, row.due);
             let input = Input::ClockSetBack {
                 by_ms,
+                since: self.now,
                 pauses: vec![RunningPause { id, pause, due }],
                 slots: Vec::new(),
             };
@@ -123,6 +124,7 @@ impl World {
             let (id, at, due) = (row.id, slot.at, row.due);
             let input = Input::ClockSetBack {
                 by_ms,
+                since: self.now,
                 pauses: Vec::new(),
                 slots: vec![SlotAhead { id, at, due }],
             };

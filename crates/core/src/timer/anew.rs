@@ -4,6 +4,7 @@
 //! Invariant: no slot comes twice for the same planned time.
 
 use super::{set_next, slots};
+use crate::clock::StepBack;
 use crate::draft::Draft;
 use holon_domain::limits::SLOT_RUNS_KEPT;
 use holon_domain::timer::{DueAction, DueId, Pause, SlotRun, TimerRecord, TimerSchedule};
@@ -56,8 +57,9 @@ fn off_old_grids(at: Timestamp, interval_ms: u64, past: &[SlotRun]) -> u64 {
     (0..most).find(|by| !meets(by)).unwrap_or(most)
 }
 
-/// Plans the slot of a cron expression or an interval anew if one comes earlier. Returns true if it did.
-pub(crate) fn plan_anew(draft: &mut Draft<'_>, due: DueId, id: &TimerId) -> bool {
+/// Plans the slot of a cron expression or an interval anew if one comes earlier. The slot of a cron expression may have
+/// come between the step and now; it then fires at once. Returns true if the timer was planned anew.
+pub(crate) fn plan_anew(draft: &mut Draft<'_>, due: DueId, id: &TimerId, step: StepBack) -> bool {
     let Some(mut timer) = draft.timer(id).filter(|timer| timer.due == Some(due)) else {
         return false;
     };
@@ -67,7 +69,12 @@ pub(crate) fn plan_anew(draft: &mut Draft<'_>, due: DueId, id: &TimerId) -> bool
             let length_ms = (*interval_ms).max(timer.shortest_interval_ms().unwrap_or(0));
             return begin_length(draft, due, &timer, length_ms);
         }
-        TimerSchedule::Cron { .. } => slots::next(&timer.schedule, draft.now),
+        TimerSchedule::Cron { .. } => {
+            // A timer that was made shortly before the step has no slots before that moment.
+            let made_at = timer.created_at.minus_millis(step.by_ms);
+            let from = step.since.max(made_at).min(draft.now);
+            slots::next(&timer.schedule, from)
+        }
     };
     let next = next_unpast(&timer, from_now);
     let Some(at) = next.filter(|at| timer.next_fire_at.is_none_or(|planned| *at < planned)) else {

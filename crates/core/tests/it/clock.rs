@@ -47,6 +47,7 @@ fn set_back(world: &mut World, by_ms: u64) -> Input {
     world.now = world.now.minus_millis(by_ms);
     Input::ClockSetBack {
         by_ms,
+        since: world.now,
         pauses: running(world),
         slots: Vec::new(),
     }
@@ -80,6 +81,7 @@ fn after_a_restart_a_pause_set_in_the_future_takes_its_full_length_once_more() {
         world.now = world.now.minus_millis(YEAR);
         let input = Input::ClockSetBack {
             by_ms: 0,
+            since: world.now,
             pauses: running(&world),
             slots: Vec::new(),
         };

@@ -421,6 +421,7 @@ fn a_clock_that_is_set_back_does_not_stretch_the_pause() {
     let by_ms = 3_600_000;
     world.send(Input::ClockSetBack {
         by_ms,
+        since: world.now,
         pauses,
         slots: Vec::new(),
     });

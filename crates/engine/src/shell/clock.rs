@@ -3,7 +3,8 @@
 //!
 //! A pause is a duration, so a clock that is set back must not lengthen it. A slot that was planned by a clock that was
 //! ahead may be further away than the next one. The agents replan both by their own decisions. A pause that is set
-//! between a step and its detection may end early, never late.
+//! between a step and its detection may end early, never late. Slots are planned from the last reading before the step,
+//! because some may have come between the step and its detection.
 
 use super::Shell;
 use super::due::{DUE_PAGE_SIZE, RETRY_MS, join_all};
@@ -56,13 +57,33 @@ impl ClockWatch {
         self.elapsed + Duration::from_millis(length)
     }
 
-    /// Returns by how many milliseconds the wall clock was set back since the last call, if it was.
-    fn step_back(&mut self, clock: &dyn Clock) -> Option<u64> {
+    /// Returns how the wall clock was set back since the last call, if it was.
+    fn step_back(&mut self, clock: &dyn Clock) -> Option<StepBack> {
         let before = std::mem::replace(self, Self::begin(clock));
         let passed = self.elapsed.saturating_sub(before.elapsed).as_millis();
         let passed = u64::try_from(passed).unwrap_or(u64::MAX);
         let by_ms = before.wall.plus_millis(passed).millis_since(self.wall);
-        (by_ms > limits::CLOCK_STEP_MS).then_some(by_ms)
+        let since = self.wall.minus_millis(passed);
+        (by_ms > limits::CLOCK_STEP_MS).then_some(StepBack { by_ms, since })
+    }
+}
+
+/// A step of the wall clock.
+#[derive(Debug, Clone, Copy)]
+struct StepBack {
+    /// 0 if no process observed the step.
+    by_ms: u64,
+    /// Time of the last reading before the step, by the clock after it.
+    since: Timestamp,
+}
+
+impl StepBack {
+    /// A step that no process observed.
+    const fn unobserved(now: Timestamp) -> Self {
+        Self {
+            by_ms: 0,
+            since: now,
+        }
     }
 }
 
@@ -77,7 +98,8 @@ impl Shell {
             let behind_ms = newest.millis_since(now);
             tracing::warn!(%now, %newest, behind_ms, "the clock was set back: it is before the newest event");
         }
-        self.replan_pauses(&self.due_scope(), 0).await;
+        self.replan_pauses(&self.due_scope(), StepBack::unobserved(now))
+            .await;
         Ok(())
     }
 
@@ -85,20 +107,21 @@ impl Shell {
     /// known, as after a restart. What a crash before this leaves is replanned at the next boot.
     pub(super) async fn replan_after_aside(&self, agent_id: &AgentId) {
         let scope = DueScope::Only(BTreeSet::from([agent_id.clone()]));
-        self.replan_pauses(&scope, 0).await;
+        let step = StepBack::unobserved(self.ports.clock.now());
+        self.replan_pauses(&scope, step).await;
     }
 
     /// Checks if the wall clock was set back, and tells the agents whose pauses are running.
     pub(super) async fn check_clock_step(&self, watch: &mut ClockWatch) {
-        if let Some(by_ms) = watch.step_back(self.ports.clock.as_ref()) {
-            let now = self.ports.clock.now();
+        if let Some(step) = watch.step_back(self.ports.clock.as_ref()) {
+            let (now, by_ms) = (self.ports.clock.now(), step.by_ms);
             tracing::warn!(%now, by_ms, "the clock was set back; pauses and slots are planned anew");
-            self.replan_pauses(&self.due_scope(), by_ms).await;
+            self.replan_pauses(&self.due_scope(), step).await;
         }
     }
 
     /// Replans all pauses of a scope that are not over, a page at a time.
-    async fn replan_pauses(&self, scope: &DueScope, by_ms: u64) {
+    async fn replan_pauses(&self, scope: &DueScope, step: StepBack) {
         // A pause that is over by the current clock fires by itself.
         let mut after = Some(DueCursor::later_than(self.ports.clock.now()));
         while let Some(cursor) = after
@@ -110,7 +133,7 @@ impl Shell {
                 .due(scope, end, Some(cursor), DUE_PAGE_SIZE)
                 .await
             {
-                Ok(page) => after = self.replan_page(page, by_ms).await,
+                Ok(page) => after = self.replan_page(page, step).await,
                 // Continues at the cursor: a page that was replanned already must not be moved twice.
                 Err(error) => {
                     tracing::warn!(%error, "the pauses could not be read");
@@ -120,7 +143,8 @@ impl Shell {
         }
     }
 
-    async fn replan_page(&self, page: DuePage, by_ms: u64) -> Option<DueCursor> {
+    async fn replan_page(&self, page: DuePage, step: StepBack) -> Option<DueCursor> {
+        let StepBack { by_ms, since } = step;
         let now = self.ports.clock.now();
         let mut moved: BTreeMap<AgentId, (Vec<RunningPause>, Vec<SlotAhead>)> = BTreeMap::new();
         for row in page.rows {
@@ -143,6 +167,7 @@ impl Shell {
             .map(|(agent_id, (pauses, slots))| async move {
                 let input = Input::ClockSetBack {
                     by_ms,
+                    since,
                     pauses,
                     slots,
                 };

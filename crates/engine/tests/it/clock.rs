@@ -1,11 +1,16 @@
 //! Steps of the wall clock under a running host and between two hosts: no pause becomes longer, and no burst follows.
 
-use crate::house::{House, agent, briefs, create, prompt, try_prompt, until, until_event};
+use crate::house::{
+    House, agent, at_rest, briefs, create, events, prompt, try_prompt, until, until_event,
+};
+use holon_domain::event::Event;
 use holon_domain::limits::{OVERDUE_AT_ONCE, UNPACED_TURNS};
 use holon_domain::message::Priority;
 use holon_domain::model::ModelFailureKind;
 use holon_domain::summary::AgentSummary;
+use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_engine::ports::Clock;
+use holon_engine::request::{FirstSlot, TimerOrder};
 use holon_engine::{Error, Host};
 use holon_testkit::ports::{calls, failure, says, says_and_calls};
 use serde_json::json;
@@ -175,4 +180,39 @@ async fn an_agent_that_was_aside_while_the_clock_was_set_back_rests_no_longer_th
     let ends_at = status.agent.sleeping_until.expect("it rests");
     assert!(ends_at <= ends_by, "{ends_at} instead of {ends_by}");
     house.is_sound("bad").await;
+}
+
+#[tokio::test]
+async fn a_cron_slot_between_a_step_back_and_its_notice_is_not_lost() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let order = TimerOrder {
+        first: FirstSlot::By(TimerSchedule::Cron {
+            expression: "* * * * *".to_owned(),
+            time_zone: "UTC".to_owned(),
+        }),
+        missed: MissedSlotPolicy::Once,
+        summary: None,
+    };
+    let made = host.control().create_timer(&agent("main"), order).await;
+    let first = made.expect("a timer").next_fire_at.expect("a slot");
+    let until_first = first.millis_since(house.clock.now());
+    house.clock.slept_towards(until_first).await;
+    house.clock.advance(until_first);
+    house.model.next().await.answer(says("one"));
+    at_rest(&host, "main").await;
+    // The clock goes back 59 minutes and a half, and the host looks at it a minute later.
+    house.clock.slept_towards(60_000).await;
+    house.clock.step(-3_570_000);
+    house.clock.advance(60_000);
+    house.model.next().await.answer(says("two"));
+    at_rest(&host, "main").await;
+    let fired = events(&host, "main").await.into_iter();
+    let fired = fired.filter_map(|event| match event {
+        Event::TimerFired(fired) => Some(fired.planned_at),
+        _ => None,
+    });
+    let after_step = first.minus_millis(59 * 60_000);
+    assert_eq!(fired.collect::<Vec<_>>(), [first, after_step]);
+    house.is_sound("main").await;
 }

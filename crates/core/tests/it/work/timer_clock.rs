@@ -3,6 +3,7 @@
 use super::timers::{HOUR, MINUTE, answer_all, cron, every, once, slots, timer};
 use super::*;
 use holon_core::input::{RunningPause, SlotAhead};
+use holon_domain::Timestamp;
 use holon_domain::limits;
 use holon_domain::timer::{DueTime, Slot, TimerStatus};
 use std::collections::BTreeSet;
@@ -12,6 +13,11 @@ const DAY: u64 = 24 * HOUR;
 /// Sets the clock back. `seen_ms` is the size of the step that the host noticed; 0 after a restart.
 fn set_back(world: &mut World, by_ms: u64, seen_ms: u64) {
     world.now = world.now.minus_millis(by_ms);
+    notice(world, seen_ms, world.now);
+}
+
+/// Tells the agent of a step back that was made at `since` at the earliest, by the clock after the step.
+fn notice(world: &mut World, seen_ms: u64, since: Timestamp) {
     let (mut pauses, mut slots) = (Vec::new(), Vec::new());
     for (id, (time, due)) in &world.due {
         let (id, due) = (*id, due.clone());
@@ -31,6 +37,7 @@ fn set_back(world: &mut World, by_ms: u64, seen_ms: u64) {
     let by_ms = seen_ms;
     world.send(Input::ClockSetBack {
         by_ms,
+        since,
         pauses,
         slots,
     });
@@ -69,6 +76,50 @@ fn timers_fire_in_their_time_after_a_clock_that_was_a_day_ahead_is_corrected() {
         assert!(cron.fire_count >= 11, "{seen_ms}: {}", cron.fire_count);
         assert_eq!(world.violations(), []);
     }
+}
+
+#[test]
+fn a_slot_between_a_step_back_and_its_notice_comes_once() {
+    for late_ms in [0, 29_999, 30_000, 60_000] {
+        let mut world = states::idle();
+        world.advance(DAY);
+        timer(&mut world, cron("* * * * *", "UTC"));
+        world.let_due_come();
+        answer_all(&mut world);
+        let seen = world.timers[0].past_slots[0].to;
+        let since = seen.minus_millis(DAY);
+        // The step is made half a minute after the host read its clocks.
+        world.now = since.plus_millis(30_000 + late_ms);
+        notice(&mut world, DAY, since);
+        for _ in 0..2 {
+            world.let_due_come();
+            answer_all(&mut world);
+        }
+        let came = world.events.iter().filter_map(|event| match event {
+            Event::TimerFired(fired) => Some(fired.planned_at),
+            _ => None,
+        });
+        let expected = [
+            seen,
+            since.plus_millis(MINUTE),
+            since.plus_millis(2 * MINUTE),
+        ];
+        assert_eq!(came.collect::<Vec<_>>(), expected, "{late_ms}");
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
+fn a_timer_that_was_made_after_the_last_look_at_the_clock_has_no_earlier_slot() {
+    let mut world = states::idle();
+    world.advance(DAY);
+    timer(&mut world, cron("* * * * *", "UTC"));
+    let slot = world.timers[0].next_fire_at.expect("a slot");
+    world.now = world.now.minus_millis(DAY);
+    let since = world.now.minus_millis(10 * MINUTE);
+    notice(&mut world, DAY, since);
+    let next = world.timers[0].next_fire_at;
+    assert_eq!(next, Some(slot.minus_millis(DAY)));
 }
 
 #[test]

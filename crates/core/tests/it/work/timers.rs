@@ -480,6 +480,7 @@ fn a_clock_set_back_after_a_start_leaves_the_makeup_of_missed_slots_due() {
     let by_ms = MINUTE;
     world.send(Input::ClockSetBack {
         by_ms,
+        since: world.now,
         pauses,
         slots: Vec::new(),
     });
