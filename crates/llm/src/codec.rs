@@ -96,7 +96,7 @@ pub(crate) fn answer(
 
 /// Parses a body as a JSON object.
 fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
-    match json::parse(body) {
+    match json::parse_answer(body) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(Fault::malformed("the answer is JSON but no object")),
         Err(error) if error.is_data() => Err(Fault::malformed(format!(

@@ -2,6 +2,9 @@
 //!
 //! A list of zeros takes sixteen times its length once parsed, and a list of small objects almost a hundred times, so a
 //! limit on the bytes of an answer does not bound memory. The count is an estimate and never far below the real size.
+//!
+//! JSON bounds no number, but a `Value` does. An answer is read although it holds a number beyond the largest float, such
+//! as an absurd count of tokens; the largest float then stands for it.
 
 use holon_domain::limits::PROVIDER_PARSED_BYTES;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -20,6 +23,79 @@ const OBJECT: usize = 11 * (VALUE + size_of::<String>());
 /// Fails if the text is not JSON. An error of category `Data` means that the value would take too much memory.
 pub(crate) fn parse(document: &[u8]) -> serde_json::Result<Value> {
     within(PROVIDER_PARSED_BYTES, document)
+}
+
+/// Parses an answer of a provider like [`parse`], also if it holds numbers beyond the largest float.
+///
+/// # Errors
+/// As for [`parse`].
+pub(crate) fn parse_answer(document: &[u8]) -> serde_json::Result<Value> {
+    match parse(document) {
+        Err(error) if error.is_syntax() => match bound_numbers(document) {
+            Some(bounded) => parse(&bounded),
+            None => Err(error),
+        },
+        parsed => parsed,
+    }
+}
+
+/// Reads a count that a provider reports. A server may write it as a float, and one beyond `u64` as the largest count.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    let number = value.as_number()?;
+    number.as_u64().or_else(|| {
+        let whole = number.as_f64().filter(|float| *float >= 0.0)?.trunc();
+        // A float without a fraction is written in digits alone.
+        Some(format!("{whole:.0}").parse().unwrap_or(u64::MAX))
+    })
+}
+
+/// Replaces the numbers of a document that are beyond the largest float by it. `None` if there are none.
+fn bound_numbers(document: &[u8]) -> Option<Vec<u8>> {
+    let mut bounded = Vec::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(&byte) = document.get(at) {
+        let rest = document.get(at..).unwrap_or_default();
+        let length = match byte {
+            b'"' => string_length(rest),
+            b'-' | b'0'..=b'9' => {
+                let is_part =
+                    |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+                rest.iter().take_while(is_part).count()
+            }
+            _ => 1,
+        };
+        let number = rest
+            .get(..length)
+            .and_then(|part| std::str::from_utf8(part).ok());
+        if byte != b'"'
+            && number
+                .and_then(|part| part.parse::<f64>().ok())
+                .is_some_and(f64::is_infinite)
+        {
+            bounded.extend_from_slice(document.get(copied..at)?);
+            let sign = if byte == b'-' { "-" } else { "" };
+            bounded.extend_from_slice(format!("{sign}{:e}", f64::MAX).as_bytes());
+            copied = at + length;
+        }
+        at += length;
+    }
+    if copied == 0 {
+        return None;
+    }
+    bounded.extend_from_slice(document.get(copied..)?);
+    Some(bounded)
+}
+
+/// Returns the length of the string that begins here, with its quotes.
+fn string_length(text: &[u8]) -> usize {
+    let mut is_escaped = false;
+    let ends = |byte: &u8| {
+        let is_end = *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_end
+    };
+    let inside = text.iter().skip(1).position(ends);
+    inside.map_or(text.len(), |inside| inside + 2)
 }
 
 fn within(bytes: usize, document: &[u8]) -> serde_json::Result<Value> {
@@ -137,6 +213,43 @@ mod tests {
         assert!(document.len() > 1 << 20);
         let parsed = parse(document.as_bytes()).unwrap();
         assert_eq!(parsed["content"].as_array().unwrap().len(), 10_001);
+    }
+
+    #[test]
+    fn a_number_beyond_the_largest_float_does_not_spoil_the_answer() {
+        let document =
+            r#"{"a":"1e400 \\\" 1e400","usage":{"in":1e400,"out":-1E+999,"n":7},"b":[1e5,9e999]}"#;
+        assert!(parse(document.as_bytes()).is_err());
+        let parsed = parse_answer(document.as_bytes()).unwrap();
+        let max = f64::MAX;
+        assert_eq!(
+            parsed,
+            serde_json::json!({
+                "a": "1e400 \\\" 1e400", "usage": {"in": max, "out": -max, "n": 7}, "b": [1e5, max],
+            })
+        );
+        for document in ["{", "1e400 1e400", "1e400e", "{\"a\":1e400", "\"1e400", "-"] {
+            assert!(parse_answer(document.as_bytes()).is_err(), "{document}");
+        }
+    }
+
+    #[test]
+    fn a_count_is_read_however_its_number_is_written() {
+        for (text, counted) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("1.2e3", Some(1_200)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", Some(u64::MAX)),
+            ("1e400", Some(u64::MAX)),
+            ("-1", None),
+            ("-1e400", None),
+            ("\"7\"", None),
+            ("null", None),
+        ] {
+            let parsed = parse_answer(text.as_bytes()).unwrap();
+            assert_eq!(count(&parsed), counted, "{text}");
+        }
     }
 
     #[test]

@@ -128,7 +128,7 @@ pub(super) fn parsed_with_kind(name: Option<&str>, data: &str) -> Result<(String
 
 /// Parses the data of an event.
 pub(super) fn parsed(data: &str) -> Result<Value, Fault> {
-    json::parse(data.as_bytes()).map_err(|error| {
+    json::parse_answer(data.as_bytes()).map_err(|error| {
         let what = if error.is_data() {
             "is JSON that is too large to be one"
         } else {

@@ -2,7 +2,7 @@
 //! skips content blocks of unknown types.
 
 use super::clearing;
-use crate::codec::{DecodedReply, Fault, natural_stop_reason, remove_calls, reported};
+use crate::codec::{DecodedReply, Fault, json, natural_stop_reason, remove_calls, reported};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelReply, ReplyBlock, RequestedCall, StopReason};
 use serde_json::{Map, Value};
@@ -103,7 +103,7 @@ fn usage(usage: Option<&Value>) -> TokenUsage {
     let count = |member: &str| {
         usage
             .and_then(|usage| usage.get(member))
-            .and_then(Value::as_u64)
+            .and_then(json::count)
             .unwrap_or_default()
     };
     let read = count("cache_read_input_tokens");

@@ -2,7 +2,7 @@
 
 use super::seal::Seal;
 use crate::codec::{
-    DecodedReply, Fault, natural_stop_reason, parse_arguments, remove_calls, reported,
+    DecodedReply, Fault, json, natural_stop_reason, parse_arguments, remove_calls, reported,
 };
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
@@ -201,7 +201,7 @@ fn stop_reason(reason: Option<&Value>, decoded: &DecodedMessage) -> Result<StopR
 fn usage(usage: Option<&Value>) -> TokenUsage {
     let usage = usage.unwrap_or(&Value::Null);
     let details = usage.get("prompt_tokens_details").unwrap_or(&Value::Null);
-    let count = |of: &Value, member: &str| of.get(member).and_then(Value::as_u64);
+    let count = |of: &Value, member: &str| of.get(member).and_then(json::count);
     let input = count(usage, "prompt_tokens").unwrap_or_default();
     let read = count(details, "cached_tokens")
         .or_else(|| count(usage, "prompt_cache_hit_tokens"))

@@ -5,7 +5,7 @@
 
 use super::failure::response_fault;
 use super::freeform;
-use crate::codec::{DecodedReply, Fault, natural_stop_reason, parse_arguments};
+use crate::codec::{DecodedReply, Fault, json, natural_stop_reason, parse_arguments};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::model::{ModelFailureKind, ModelReply, ReplyBlock, RequestedCall, StopReason};
 use holon_domain::provider::ContextReduction;
@@ -249,7 +249,7 @@ fn call(item: &Value, input: Value) -> Result<RequestedCall, Fault> {
 }
 
 fn usage(response: &Value) -> TokenUsage {
-    let count = |path: &str| response.pointer(path).and_then(Value::as_u64);
+    let count = |path: &str| response.pointer(path).and_then(json::count);
     let (read, written) = (
         count("/usage/input_tokens").unwrap_or(0),
         count("/usage/output_tokens").unwrap_or(0),

@@ -396,3 +396,65 @@ fn a_second_answer_and_a_second_choice_count_for_nothing() {
     assert_eq!(texts(&decoded.unwrap()), "one");
     assert_eq!(shown, "one");
 }
+
+/// An answer of one word that claims a number of tokens which no float can hold, as a body and as a stream.
+fn absurd_answer(transport: Transport) -> (String, Vec<String>) {
+    let of_response = r#"{"id":"r","object":"response","status":"completed","output":[{"type":"message",
+        "id":"m","status":"completed","role":"assistant","content":[{"type":"output_text","text":"hi"}]}],
+        "usage":{"input_tokens":1e400,"output_tokens":2,"total_tokens":1e400}}"#;
+    match transport {
+        Transport::OpenaiResponses | Transport::OpenaiCodexResponses => {
+            let completed = format!(r#"{{"type":"response.completed","response":{of_response}}}"#);
+            (of_response.to_owned(), vec![completed])
+        }
+        Transport::AnthropicMessages => {
+            let body = r#"{"type":"message","role":"assistant","content":[{"type":"text","text":"hi"}],
+                "stop_reason":"end_turn","usage":{"input_tokens":1e400,"output_tokens":2}}"#;
+            let events = [
+                r#"{"type":"message_start","message":{"type":"message","role":"assistant","content":[],
+                    "usage":{"input_tokens":1e400,"output_tokens":0}}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}"#,
+                r#"{"type":"content_block_stop","index":0}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}"#,
+                r#"{"type":"message_stop"}"#,
+            ];
+            (body.to_owned(), events.map(str::to_owned).to_vec())
+        }
+        Transport::OpenaiChatCompletions => {
+            let usage = r#""usage":{"prompt_tokens":1e400,"completion_tokens":2}"#;
+            let message = r#"{"role":"assistant","content":"hi"}"#;
+            let body = format!(
+                r#"{{"choices":[{{"index":0,"message":{message},"finish_reason":"stop"}}],{usage}}}"#
+            );
+            let events = vec![
+                format!(r#"{{"choices":[{{"index":0,"delta":{message}}}]}}"#),
+                r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#.to_owned(),
+                format!(r#"{{"choices":[],{usage}}}"#),
+                "[DONE]".to_owned(),
+            ];
+            (body, events)
+        }
+    }
+}
+
+#[test]
+fn an_answer_with_an_absurd_count_of_tokens_counts_and_keeps_the_claim() {
+    for transport in [
+        Transport::OpenaiResponses,
+        Transport::OpenaiCodexResponses,
+        MESSAGES,
+        CHAT,
+    ] {
+        let (body, events) = absurd_answer(transport);
+        let whole = decode(transport, &[], body.as_bytes());
+        let (streamed, _) = play(transport, MOST, &events);
+        for decoded in [whole, streamed] {
+            let decoded = decoded.unwrap_or_else(|fault| panic!("{transport:?}: {fault:?}"));
+            assert_eq!(texts(&decoded), "hi", "{transport:?}");
+            let usage = decoded.reply.usage;
+            assert_eq!(usage.input_tokens, u64::MAX, "{transport:?}");
+            assert_eq!(usage.output_tokens, 2, "{transport:?}");
+        }
+    }
+}
