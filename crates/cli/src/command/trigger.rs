@@ -25,7 +25,7 @@ pub(super) async fn run(
             let host = Host::find(target, agent.agent, output)?;
             let agent_id = host.agent_id().await?;
             let all = host.check_answer(host.client().triggers(&agent_id).await)?;
-            output.answer(&all, |all| render(all));
+            output.answer(&all, |all| render(&agent_id, all));
         }
         TriggerCommand::Show { trigger, agent } => {
             let host = Host::find(target, agent.agent, output)?;
@@ -33,9 +33,10 @@ pub(super) async fn run(
             let id = find(&host, &agent_id, trigger).await?;
             let shown = host.check_answer(host.client().reveal_trigger(&agent_id, &id).await)?;
             output.answer(&shown, |shown| shown.trigger_url.clone());
-            output.aside(
-                "keep it secret: a caller that has it needs nothing else; `holon trigger rotate` replaces it",
-            );
+            output.aside(&format!(
+                "keep it secret: a caller that has it needs nothing else; `holon trigger rotate --agent {agent_id} {id}` \
+                 replaces it"
+            ));
         }
         TriggerCommand::Create { mode, agent } => {
             let host = Host::find(target, agent.agent, output)?;
@@ -46,7 +47,10 @@ pub(super) async fn run(
             let made =
                 host.check_answer(host.client().create_trigger(&agent_id, &request).await)?;
             output.answer(&made, line);
-            output.aside("see its URL with: holon trigger show TRIGGER");
+            output.aside(&format!(
+                "see its URL with: holon trigger show --agent {agent_id} {}",
+                made.id
+            ));
         }
         TriggerCommand::Rotate { trigger, agent } => {
             let host = Host::find(target, agent.agent, output)?;
@@ -89,8 +93,9 @@ async fn find(
             Ok(TriggerId::from_stored(made.id.as_str()))
         }
         None => Err(
-            Failure::usage("the agent has no active trigger that wakes it")
-                .hint("make one with: holon trigger create --mode wake_hint"),
+            Failure::usage("the agent has no active trigger that wakes it").hint(format!(
+                "make one with: holon trigger create --agent {agent_id} --mode wake_hint"
+            )),
         ),
     }
 }
@@ -108,9 +113,11 @@ fn line(trigger: &Answer<Trigger>) -> String {
     )
 }
 
-fn render(triggers: &[Answer<Trigger>]) -> String {
+fn render(agent_id: &AgentId, triggers: &[Answer<Trigger>]) -> String {
     if triggers.is_empty() {
-        return hint("no external triggers; make one with: holon trigger create --mode wake_hint");
+        return hint(format!(
+            "no external triggers; make one with: holon trigger create --agent {agent_id} --mode wake_hint"
+        ));
     }
     triggers.iter().map(line).collect::<Vec<_>>().join("\n")
 }

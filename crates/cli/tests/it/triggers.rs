@@ -199,6 +199,9 @@ fn an_agent_of_an_older_store_gets_its_trigger_when_its_url_is_asked_for() {
     let removed = damage::sql(&store, "DELETE FROM external_triggers");
     assert_eq!(removed, 1, "the default agent had one");
     let served = world.serve(&["--model", &model]);
+    let create = "holon trigger create --agent main --mode wake_hint";
+    let none = world.run(&["trigger", "list"]);
+    assert!(none.answer().contains(create), "{none:?}");
     let path = wake_path(&world, &served.addr);
     assert_eq!(wake_path(&world, &served.addr), path, "it is made once");
     let listed = world.run(&["trigger", "list", "--json"]).json();
@@ -207,4 +210,25 @@ fn an_agent_of_an_older_store_gets_its_trigger_when_its_url_is_asked_for() {
     assert_eq!(world.run(&["trigger", "revoke", id]).code, Some(0));
     let shown = world.run(&["trigger", "show"]);
     assert_eq!(shown.code, Some(2), "a revoked one stays so: {shown:?}");
+    assert!(shown.stderr.contains(create), "{shown:?}");
+}
+
+#[test]
+fn a_trigger_whose_row_cannot_be_read_is_told_as_what_it_is() {
+    let world = world();
+    let served = world.serve(&["--model", &hello(&world)]);
+    let store = world.home().join("state/holon.sqlite3");
+    let damaged = damage::sql(
+        &store,
+        "UPDATE external_triggers SET record = 'x' || record",
+    );
+    assert_eq!(damaged, 1);
+    for args in [["trigger", "list"], ["trigger", "show"]] {
+        let told = world.run(&args);
+        assert_eq!(told.code, Some(1), "{told:?}");
+        assert!(told.stderr.contains("external_triggers trig_"), "{told:?}");
+        assert!(told.stderr.contains("next: "), "{told:?}");
+        assert!(!told.stdout.contains("no external triggers"), "{told:?}");
+    }
+    drop(served);
 }

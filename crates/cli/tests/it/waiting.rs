@@ -164,3 +164,36 @@ fn work_without_progress_stalls_after_three_turns_asks_once_and_is_woken_by_a_wo
     assert_eq!(requests(&world).len(), 1);
     assert_eq!(served.terminate().0, Some(0));
 }
+
+#[test]
+fn a_question_of_the_agent_itself_needs_the_operator_until_it_is_decided() {
+    let world = world();
+    let question = "Shall I go on with step 2?";
+    let wait = json!({
+        "tool": "WaitFor",
+        "input": {
+            "reason": "your word", "wake_on": ["operator:any"], "question": { "text": question },
+        },
+    });
+    let rounds = json!([{ "calls": [wait] }, { "text": "It is sunny." }]);
+    let model = model(&world, "asks", &rounds);
+    let served = world.serve(&["--model", &model]);
+    assert_eq!(world.run(&["prompt", "do step 1"]).code, Some(0));
+    until_waiting(&world);
+    let asked = world.run(&["status"]).answer().to_owned();
+    assert!(asked.contains("needs you"), "{asked}");
+    assert!(asked.contains(question), "{asked}");
+    assert_eq!(world.run(&["prompt", "the weather?"]).code, Some(0));
+    until("the prompt is answered", || {
+        transcript(&world).contains("It is sunny.")
+            && world.run(&["status", "--json"]).json()["agent"]["status"] == "asleep"
+    });
+    let status = world.run(&["status"]).answer().to_owned();
+    assert!(status.contains("needs you"), "{status}");
+    assert!(status.contains(question), "{status}");
+    let told = world.run(&["tail"]).answer().to_owned();
+    let note = format!("still waits for your answer to: {question}");
+    assert!(told.contains(&note), "{told}");
+    assert!(!told.contains("work goes on by itself"), "{told}");
+    assert_eq!(served.terminate().0, Some(0));
+}
