@@ -3,6 +3,7 @@
 use crate::text;
 use crate::time::Timestamp;
 use crate::trigger::TOKEN_PREFIX;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -67,7 +68,40 @@ pub struct KeptReply {
     pub birth: Option<i64>,
 }
 
+/// The reason for which a kept reply cannot be given again. Its request stays decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptReplyGap {
+    /// Only the newest large replies are kept.
+    Removed,
+    /// Its row is damaged.
+    Unreadable,
+}
+
+/// Text of a reply whose row is damaged. It is no JSON.
+const DAMAGED: &str = "damaged";
+
 impl KeptReply {
+    /// Returns a reply whose row is damaged, and which therefore may belong to any agent.
+    #[must_use]
+    pub fn damaged(digest: String) -> Self {
+        Self {
+            digest,
+            reply: DAMAGED.to_owned(),
+            birth: None,
+        }
+    }
+
+    /// Reads the reply.
+    ///
+    /// # Errors
+    /// When its text is kept no longer, or cannot be read.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, KeptReplyGap> {
+        if self.is_removed() {
+            return Err(KeptReplyGap::Removed);
+        }
+        serde_json::from_str(&self.reply).map_err(|_| KeptReplyGap::Unreadable)
+    }
+
     /// Returns true if the reply was given, and its text is kept no longer.
     #[must_use]
     pub const fn is_removed(&self) -> bool {

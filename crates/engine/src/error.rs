@@ -122,8 +122,16 @@ pub enum Error {
     #[error("this request has begun a run before, which was cut off and has no outcome")]
     RunNotRepeated,
     /// The request was admitted before, and retention has removed its message or the answer to it.
-    #[error("the answer of this run was removed by retention")]
+    #[error("the request was carried out before, and its answer is kept no longer")]
     OutcomeRemoved {
+        /// Absent if the request named no agent.
+        agent_id: Option<AgentId>,
+    },
+    /// The request was carried out before, and the kept answer to it cannot be read.
+    #[error(
+        "the answer that is kept for this request cannot be read: its row in `kept_replies` is damaged"
+    )]
+    OutcomeUnreadable {
         /// Absent if the request named no agent.
         agent_id: Option<AgentId>,
     },
@@ -266,6 +274,7 @@ impl Error {
             | Self::KeyReused
             | Self::RunNotRepeated
             | Self::OutcomeRemoved { .. }
+            | Self::OutcomeUnreadable { .. }
             | Self::Overloaded
             | Self::DiskFull
             | Self::CommitUnknown
@@ -286,7 +295,9 @@ impl Error {
             | Self::AgentUnreadable { agent_id, .. }
             | Self::AgentReplaced { agent_id, .. }
             | Self::AgentConflict { agent_id, .. } => Some(agent_id),
-            Self::OutcomeRemoved { agent_id } => agent_id.as_ref(),
+            Self::OutcomeRemoved { agent_id } | Self::OutcomeUnreadable { agent_id } => {
+                agent_id.as_ref()
+            }
             Self::AgentId(_)
             | Self::Workspace { .. }
             | Self::Template { .. }
@@ -389,6 +400,9 @@ impl Error {
             Self::KeyReused,
             Self::RunNotRepeated,
             Self::OutcomeRemoved {
+                agent_id: Some(agent_id.clone()),
+            },
+            Self::OutcomeUnreadable {
                 agent_id: Some(agent_id.clone()),
             },
             Self::CursorTooOld {

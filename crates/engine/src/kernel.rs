@@ -18,7 +18,7 @@ use holon_core::{Input, Rejection, Reply, lifecycle, reply_is_forgotten};
 use holon_domain::agent::{AgentRecord, ProfilePreset, Visibility};
 use holon_domain::block::{Block, ToolCall, calls_of};
 use holon_domain::log::{Intents, LogEntry};
-use holon_domain::request_key::{KeptReply, RequestKey};
+use holon_domain::request_key::{KeptReply, KeptReplyGap, RequestKey};
 use holon_domain::{AgentId, Entropy, Timestamp, limits};
 use holon_store::{AgentNo, Error, Ledger};
 use std::sync::Arc;
@@ -45,8 +45,10 @@ pub enum Refusal {
     NotFound,
     /// The key of the request was used for another request.
     KeyReused,
-    /// The request was carried out before, and its reply is kept no longer or cannot be read.
+    /// The request was carried out before, and its reply is kept no longer.
     ReplyRemoved,
+    /// The request was carried out before, and the row of its reply is damaged.
+    ReplyUnreadable,
     /// A rule of the agent forbids it.
     Rejected(Rejection),
 }
@@ -230,12 +232,8 @@ impl Kernel {
             if kept.digest != key.digest {
                 return Ok(Err(Refusal::KeyReused));
             }
-            // A reply that is gone or cannot be read is no reason to decide again.
-            let Some(reply) = read_reply(&kept) else {
-                return Ok(Err(Refusal::ReplyRemoved));
-            };
             let work = PostCommitWork::default();
-            return Ok(Ok(HandledInput { reply, work }));
+            return Ok(read_reply(&kept).map(|reply| HandledInput { reply, work }));
         }
         let handled = self.handle_for_client(ledger, agent_id, input, now, entropy)?;
         if let Ok(done) = &handled {
@@ -266,8 +264,7 @@ impl Kernel {
             if let Some(kept) = ledger.kept_reply(&key.id, now)?
                 && is_kept_for(ledger, agent_id, &kept, input)?
             {
-                // A reply that is gone or cannot be read is no reason to decide again.
-                let reply = read_reply(&kept).ok_or(Refusal::ReplyRemoved);
+                let reply = read_reply(&kept);
                 let work = PostCommitWork::default();
                 return Ok(reply.map(|reply| HandledInput { reply, work }));
             }
@@ -343,14 +340,15 @@ fn numbers_of(ledger: &mut dyn Ledger, agent_id: &AgentId) -> Result<GivenNumber
     })
 }
 
-/// Decodes a kept reply; `None` if it was removed or cannot be read.
-pub(crate) fn read_reply(kept: &KeptReply) -> Option<Reply> {
-    if kept.is_removed() {
-        return None;
-    }
-    serde_json::from_str(&kept.reply)
-        .inspect_err(|error| tracing::error!(%error, "a kept reply cannot be read"))
-        .ok()
+/// Decodes a kept reply. A reply that is gone or cannot be read is no reason to decide again.
+pub(crate) fn read_reply(kept: &KeptReply) -> Result<Reply, Refusal> {
+    kept.read().map_err(|gap| match gap {
+        KeptReplyGap::Removed => Refusal::ReplyRemoved,
+        KeptReplyGap::Unreadable => {
+            tracing::error!(digest = kept.digest, "a row of `kept_replies` is damaged");
+            Refusal::ReplyUnreadable
+        }
+    })
 }
 
 /// Interprets the calls of a round that an older build stored without their intents.

@@ -126,9 +126,10 @@ fn status_of(error: &Error) -> StatusCode {
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
-        Error::OutcomeRemoved { .. } | Error::CursorTooOld { .. } | Error::AgentReplaced { .. } => {
-            StatusCode::GONE
-        }
+        Error::OutcomeRemoved { .. }
+        | Error::OutcomeUnreadable { .. }
+        | Error::CursorTooOld { .. }
+        | Error::AgentReplaced { .. } => StatusCode::GONE,
         Error::Overloaded | Error::ShuttingDown | Error::MemoryLocked => {
             StatusCode::SERVICE_UNAVAILABLE
         }
@@ -225,6 +226,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::KeyReused
         | Error::RunNotRepeated
         | Error::OutcomeRemoved { .. }
+        | Error::OutcomeUnreadable { .. }
         | Error::CursorTooOld { .. }
         | Error::AgentReplaced { .. }
         | Error::DiskFull

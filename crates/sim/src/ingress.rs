@@ -71,7 +71,8 @@ impl World {
                     }
                     Refusal::Rejected(Rejection::NoModel)
                     | Refusal::KeyReused
-                    | Refusal::ReplyRemoved => false,
+                    | Refusal::ReplyRemoved
+                    | Refusal::ReplyUnreadable => false,
                     Refusal::Rejected(_) => fate == ExpectedVerdict::Refused,
                 };
                 ensure(fits, "what may enter is not refused", || {

@@ -119,7 +119,10 @@ impl World {
                     Refusal::Rejected(Rejection::StaleRun { .. }) => is_stale,
                     Refusal::Rejected(Rejection::Archived { .. }) => is_archived,
                     Refusal::Rejected(Rejection::Deleting { .. }) | Refusal::NotFound => true,
-                    Refusal::Rejected(_) | Refusal::KeyReused | Refusal::ReplyRemoved => false,
+                    Refusal::Rejected(_)
+                    | Refusal::KeyReused
+                    | Refusal::ReplyRemoved
+                    | Refusal::ReplyUnreadable => false,
                 };
                 ensure(
                     is_known,
@@ -212,7 +215,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
-        Refusal::KeyReused | Refusal::ReplyRemoved => false,
+        Refusal::KeyReused | Refusal::ReplyRemoved | Refusal::ReplyUnreadable => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Stopped { .. }

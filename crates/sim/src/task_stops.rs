@@ -107,6 +107,9 @@ fn is_known(refusal: &Refusal, has_task: bool) -> bool {
         Refusal::Rejected(Rejection::NoSuchTask) => !has_task,
         Refusal::Rejected(Rejection::Archived { .. } | Rejection::Deleting { .. })
         | Refusal::NotFound => true,
-        Refusal::Rejected(_) | Refusal::KeyReused | Refusal::ReplyRemoved => false,
+        Refusal::Rejected(_)
+        | Refusal::KeyReused
+        | Refusal::ReplyRemoved
+        | Refusal::ReplyUnreadable => false,
     }
 }

@@ -81,7 +81,7 @@ impl World {
 fn is_known_refusal(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::NotFound => true,
-        Refusal::KeyReused | Refusal::ReplyRemoved => false,
+        Refusal::KeyReused | Refusal::ReplyRemoved | Refusal::ReplyUnreadable => false,
         Refusal::Rejected(rejection) => matches!(
             rejection,
             Rejection::Archived { .. }

@@ -53,7 +53,7 @@ pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<
     }
 }
 
-/// Empties a reply whose birth no agent can have: the row is damaged, and its request stays decided for every agent.
+/// Checks the birth of a reply. If no agent can have it, the row is damaged, and its request stays decided for every agent.
 fn check_birth(conn: &Connection, id: &str, kept: KeptReply) -> Result<KeptReply, Error> {
     let newest = i64::try_from(generations::newest(conn)?).unwrap_or(i64::MAX);
     let is_possible = |birth: i64| birth == GONE || (0..=newest).contains(&birth);
@@ -61,11 +61,7 @@ fn check_birth(conn: &Connection, id: &str, kept: KeptReply) -> Result<KeptReply
         return Ok(kept);
     }
     tracing::error!(id, birth = kept.birth, "a row of `kept_replies` is damaged");
-    Ok(KeptReply {
-        reply: String::new(),
-        birth: None,
-        ..kept
-    })
+    Ok(KeptReply::damaged(kept.digest))
 }
 
 /// Birth of an agent that was gone before the reply was kept: no agent has it, and hardly any damage makes it.
@@ -96,6 +92,7 @@ pub(crate) fn keep(
 mod tests {
     use super::*;
     use crate::db::Db;
+    use holon_domain::request_key::KeptReplyGap;
 
     fn key(id: &str) -> RequestKey {
         RequestKey {
@@ -189,7 +186,12 @@ mod tests {
             let sql = "UPDATE kept_replies SET birth = ?1";
             conn.execute(sql, [damage]).expect("changes");
             let kept = one(conn, "k", at(9_000)).expect("reads").expect("kept");
-            assert!(kept.belongs_to(7) && kept.is_removed(), "{damage}");
+            assert!(kept.belongs_to(7), "{damage}");
+            assert_eq!(
+                kept.read::<u64>(),
+                Err(KeptReplyGap::Unreadable),
+                "{damage}"
+            );
         }
     }
 

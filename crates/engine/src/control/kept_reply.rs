@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::request::AdmittedMessage;
 use crate::shell::engine_error;
 use holon_domain::AgentId;
-use holon_domain::request_key::RequestKey;
+use holon_domain::request_key::{KeptReplyGap, RequestKey};
 use holon_store::WriteOrder;
 
 impl ControlHandle {
@@ -22,8 +22,8 @@ impl ControlHandle {
         };
         match self.read_kept(&key, Some(agent_id.clone()), true).await? {
             Some(kept) => {
-                let reply = serde_json::from_str(&kept).ok();
-                let reply = reply.ok_or_else(|| Error::OutcomeRemoved {
+                let reply = serde_json::from_str(&kept);
+                let reply = reply.map_err(|_| Error::OutcomeUnreadable {
                     agent_id: Some(agent_id.clone()),
                 })?;
                 read_admission(agent_id, reply).map(Some)
@@ -102,18 +102,19 @@ impl ControlHandle {
         });
         match read.await? {
             Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
-            Some(kept) if kept.is_removed() => Err(Error::OutcomeRemoved { agent_id: asked }),
-            // What cannot be read is no answer to the caller.
-            Some(kept) if !is_json(&kept.reply) => {
-                tracing::error!(id = key.id, "a row of `kept_replies` is damaged");
-                Err(Error::OutcomeRemoved { agent_id: asked })
-            }
-            Some(kept) => Ok(Some(kept.reply)),
+            Some(kept) => match kept.read::<serde::de::IgnoredAny>() {
+                Ok(_) => Ok(Some(kept.reply)),
+                Err(gap) => Err(gap_error(gap, asked)),
+            },
             None => Ok(None),
         }
     }
 }
 
-fn is_json(reply: &str) -> bool {
-    serde_json::from_str::<serde::de::IgnoredAny>(reply).is_ok()
+/// Says why the reply to a request that was carried out before cannot be given.
+pub(super) fn gap_error(gap: KeptReplyGap, agent_id: Option<AgentId>) -> Error {
+    match gap {
+        KeptReplyGap::Removed => Error::OutcomeRemoved { agent_id },
+        KeptReplyGap::Unreadable => Error::OutcomeUnreadable { agent_id },
+    }
 }

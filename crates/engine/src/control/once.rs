@@ -1,5 +1,6 @@
 //! Changes of the host that no agent decides, made once for a request with a key: the reply is kept in their commit.
 
+use super::kept_reply::gap_error;
 use crate::error::Error;
 use holon_domain::Timestamp;
 use holon_domain::request_key::RequestKey;
@@ -46,9 +47,8 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
         if kept.digest != key.digest {
             return Ok(Err(Error::KeyReused));
         }
-        let reply = serde_json::from_str(&kept.reply).ok();
-        let removed = Error::OutcomeRemoved { agent_id: None };
-        return Ok(reply.map(Once::Repeated).ok_or(removed));
+        let reply = kept.read().map(Once::Repeated);
+        return Ok(reply.map_err(|gap| gap_error(gap, None)));
     }
     let Some(reply) = change(ledger)? else {
         return Ok(Ok(Once::Nothing));

@@ -132,8 +132,13 @@ impl Error {
             ),
             Self::OutcomeRemoved { .. } => RefusalText::with_hint(
                 "outcome_removed",
-                "the same request with the same `Idempotency-Key` was carried out before, and its answer cannot be given: only the newest large answers are kept, retention removes old messages, or its row in `kept_replies` is damaged; it is not carried out again",
+                "the same request with the same `Idempotency-Key` was carried out before, and its answer cannot be given: only the newest large answers are kept, and retention removes old messages; it is not carried out again",
                 "read what came of it, for example with `holon transcript`; send the request with a new key to carry it out once more",
+            ),
+            Self::OutcomeUnreadable { .. } => RefusalText::with_hint(
+                "outcome_unreadable",
+                "the same request with the same `Idempotency-Key` was carried out before, and its row in `kept_replies`, which holds the answer, is damaged; it is not carried out again",
+                "read what came of it, for example with `holon transcript`, and check the database with: holon doctor; send the request with a new key to carry it out once more",
             ),
             Self::CursorTooOld { .. } => RefusalText::with_hint(
                 "cursor_too_old",

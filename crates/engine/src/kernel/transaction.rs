@@ -355,6 +355,7 @@ fn refusal_of(refusal: &Refusal) -> Verdict {
         Refusal::NotFound => ("agent_not_found", "there is no such agent".to_owned()),
         Refusal::KeyReused => ("idempotency_key_reused", "the key was used".to_owned()),
         Refusal::ReplyRemoved => ("outcome_removed", "its reply is kept no longer".to_owned()),
+        Refusal::ReplyUnreadable => ("outcome_unreadable", "its reply cannot be read".to_owned()),
         Refusal::Rejected(rejection) => (rejection.text().code, rejection.to_string()),
     };
     Verdict::Refused {

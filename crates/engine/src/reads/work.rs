@@ -168,13 +168,14 @@ impl ReadHandle {
         Ok(found?)
     }
 
-    /// Returns the external triggers of an agent, newest first, without the part that only the agent may know.
+    /// Returns the external triggers of an agent, newest first, without the part that only the agent may know. A row that
+    /// cannot be read is an error: without it the agent would seem to have fewer capabilities than it has.
     ///
     /// # Errors
-    /// When there is no such agent, or storage fails.
+    /// When there is no such agent, a row cannot be read, or storage fails.
     pub async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerView>, Error> {
         self.read_agent(agent_id, move |reader, no, _| {
-            let triggers = reader.passing_over().triggers(no)?;
+            let triggers = reader.triggers(no)?;
             Ok(triggers.iter().map(TriggerRecord::view).collect())
         })
         .await

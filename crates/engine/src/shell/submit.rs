@@ -410,6 +410,9 @@ fn refusal_error(agent_id: &AgentId, refusal: Refusal) -> Error {
         Refusal::ReplyRemoved => Error::OutcomeRemoved {
             agent_id: Some(agent_id.clone()),
         },
+        Refusal::ReplyUnreadable => Error::OutcomeUnreadable {
+            agent_id: Some(agent_id.clone()),
+        },
         Refusal::Rejected(rejection) => rejection.into(),
     }
 }

@@ -169,15 +169,22 @@ async fn an_agent_that_takes_the_name_of_another_does_not_get_its_replies() {
 
 #[tokio::test]
 async fn a_repeated_request_whose_reply_was_emptied_or_damaged_is_told_so_and_not_decided_again() {
-    for damage in ["reply = ''", "reply = 'x'", "birth = -1", "birth = 99"] {
+    let agent_id = Some(agent("main"));
+    let removed = Error::OutcomeRemoved {
+        agent_id: agent_id.clone(),
+    };
+    let unreadable = Error::OutcomeUnreadable { agent_id };
+    for (damage, told) in [
+        ("reply = ''", removed),
+        ("reply = 'x'", unreadable.clone()),
+        ("birth = -1", unreadable.clone()),
+        ("birth = 99", unreadable),
+    ] {
         let house = House::new();
         let host = house.with_main().await;
         send(&host, key("k", "a"), "hello").await.unwrap();
         house.damage(&format!("UPDATE kept_replies SET {damage}"));
-        let removed = Error::OutcomeRemoved {
-            agent_id: Some(agent("main")),
-        };
-        assert_eq!(send(&host, key("k", "a"), "hello").await, Err(removed));
+        assert_eq!(send(&host, key("k", "a"), "hello").await, Err(told));
         assert_eq!(
             send(&host, key("k", "b"), "other").await,
             Err(Error::KeyReused)
@@ -201,7 +208,7 @@ async fn a_kept_response_that_cannot_be_read_is_no_answer() {
     house.damage("UPDATE kept_replies SET reply = 'x{'");
     let read = control.kept_response(&response, None).await;
     assert!(
-        matches!(read, Err(Error::OutcomeRemoved { .. })),
+        matches!(read, Err(Error::OutcomeUnreadable { .. })),
         "{read:?}"
     );
 }

@@ -426,3 +426,18 @@ async fn a_token_that_a_task_printed_is_concealed_from_a_reader_of_its_output() 
     assert!(shown.contains("registered [trig_"), "{shown}");
     assert!(!shown.contains(&token), "{shown}");
 }
+
+#[tokio::test]
+async fn a_trigger_whose_row_cannot_be_read_is_not_told_as_missing() {
+    let house = House::new();
+    let host = start(&house).await;
+    token(&host, DeliveryMode::WakeHint).await;
+    house.damage("UPDATE external_triggers SET record = 'x' || record");
+    let listed = host.reads().triggers(&agent("main")).await;
+    let Err(Error::AgentUnreadable { reason, .. }) = listed else {
+        panic!("{listed:?}");
+    };
+    assert!(reason.starts_with("external_triggers trig_"), "{reason}");
+    let status = host.reads().status(&agent("main")).await;
+    assert!(status.is_ok(), "the rest is shown");
+}

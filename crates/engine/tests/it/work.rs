@@ -555,7 +555,11 @@ async fn an_unrelated_prompt_leaves_the_agents_own_question_under_what_it_needs(
     let note = note.expect("the operator is told");
     assert!(note.contains(question), "{note}");
     let status = at_rest(&host, "main").await;
-    let open = status.work.waiting_intents.iter().map(|wait| wait.asks_for());
+    let open = status
+        .work
+        .waiting_intents
+        .iter()
+        .map(|wait| wait.asks_for());
     assert_eq!(open.collect::<Vec<_>>(), [question]);
     assert_eq!(
         status.scheduling_posture.posture,
