@@ -261,7 +261,11 @@ pub struct OperatorTransportBindingRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_identity_ref: Option<String>,
     /// Time from which on the binding admits nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "holon_domain::time::rfc3339::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<String>")]
     pub expires_at: Option<Timestamp>,
     /// True to deliver results of turns that answer no message of the binding.

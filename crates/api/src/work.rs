@@ -106,7 +106,11 @@ pub struct CreateTimerRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// Time of the first slot.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "holon_domain::time::rfc3339::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(with = "Option<String>")]
     pub at: Option<Timestamp>,
     /// Milliseconds between slots, together with `duration_ms` or `at`. Absent: the timer fires once.

@@ -308,14 +308,15 @@ fn check_names(ingress: &Ingress) -> Result<(), Rejection> {
     ];
     let links = links
         .into_iter()
-        .filter_map(|(what, text)| Some((what, text?, limits::MESSAGE_LINK_BYTES)));
+        .filter_map(|(what, text)| Some((what, text?, limits::MESSAGE_LINK_CHARACTERS)));
     let names = ingress.origin.names();
-    let names = names.map(|(what, text)| (what, text, limits::ORIGIN_NAME_BYTES));
-    match links.chain(names).find(|(_, text, max)| text.len() > *max) {
+    let names = names.map(|(what, text)| (what, text, limits::ORIGIN_NAME_CHARACTERS));
+    let too_long = |(_, text, max): &(_, &str, usize)| text.chars().count() > *max;
+    match links.chain(names).find(too_long) {
         None => Ok(()),
         Some((what, text, max)) => Err(Rejection::NameTooLong {
             what,
-            bytes: text.len(),
+            characters: text.chars().count(),
             max,
         }),
     }

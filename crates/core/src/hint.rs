@@ -36,28 +36,32 @@ pub(crate) fn judge(hint: &WakeHint) -> Result<(), Rejection> {
     }
     let key = Some(hint.key.clone());
     let names = [
-        ("key", &key, limits::ORIGIN_NAME_BYTES),
-        ("source", &hint.source, limits::ORIGIN_NAME_BYTES),
+        ("key", &key, limits::ORIGIN_NAME_CHARACTERS),
+        ("source", &hint.source, limits::ORIGIN_NAME_CHARACTERS),
         (
             "content_type",
             &hint.content_type,
-            limits::ORIGIN_NAME_BYTES,
+            limits::ORIGIN_NAME_CHARACTERS,
         ),
         (
             "correlation_id",
             &hint.correlation_id,
-            limits::MESSAGE_LINK_BYTES,
+            limits::MESSAGE_LINK_CHARACTERS,
         ),
         (
             "causation_id",
             &hint.causation_id,
-            limits::MESSAGE_LINK_BYTES,
+            limits::MESSAGE_LINK_CHARACTERS,
         ),
     ];
     for (what, text, max) in names {
-        let bytes = text.as_ref().map_or(0, String::len);
-        if bytes > max {
-            return Err(Rejection::NameTooLong { what, bytes, max });
+        let characters = text.as_ref().map_or(0, |text| text.chars().count());
+        if characters > max {
+            return Err(Rejection::NameTooLong {
+                what,
+                characters,
+                max,
+            });
         }
     }
     Ok(())

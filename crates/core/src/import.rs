@@ -113,7 +113,8 @@ fn check_item(item: &ArchivedWorkItem) -> Result<(), String> {
     let text = |what: &str, text: &str, max: usize| {
         check::check_text(what, text, max).map_err(|error| error.to_string())
     };
-    text("objective", &item.objective, limits::OBJECTIVE_BYTES)?;
+    check::check_words("objective", &item.objective, limits::OBJECTIVE_CHARACTERS)
+        .map_err(|error| error.to_string())?;
     check::check_todos(&item.todo_list).map_err(|error| error.to_string())?;
     if let Some(blocker) = &item.blocked_by {
         text("blocker", blocker, limits::BLOCKED_BY_BYTES)?;

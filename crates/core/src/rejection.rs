@@ -172,11 +172,11 @@ pub enum Rejection {
         max: usize,
     },
     /// An id or a name beside the body is over its size limit.
-    #[error("the {what} has {bytes} bytes and the limit is {max}")]
+    #[error("the {what} has {characters} characters and the limit is {max}")]
     NameTooLong {
         /// The field: `correlation_id`, `causation_id`, or one of the origin.
         what: &'static str,
-        bytes: usize,
+        characters: usize,
         max: usize,
     },
     /// A prompt whose turn may take no model round at all.
@@ -440,7 +440,7 @@ impl Rejection {
             },
             Self::NameTooLong {
                 what: "correlation_id",
-                bytes: 2,
+                characters: 2,
                 max: 1,
             },
             Self::NoRounds,

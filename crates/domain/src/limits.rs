@@ -39,12 +39,12 @@ pub use workspace::*;
 pub const MESSAGE_BODY_BYTES: usize = 1 << 20;
 /// Largest JSON metadata of one message, in bytes. A larger one is refused with 413.
 pub const MESSAGE_METADATA_BYTES: usize = 16 << 10;
-/// Largest `correlation_id` or `causation_id` of a message, in bytes. Larger is refused. Both are copied into the
+/// Largest `correlation_id` or `causation_id` of a message, in characters. Larger is refused. Both are copied into the
 /// message's row and its events; a trace id with its state has less than half of this.
-pub const MESSAGE_LINK_BYTES: usize = 512;
-/// Largest string of a message's origin (channel, sender, source, actor, ...), in bytes. Larger is refused. They are
-/// names, and every event and prompt about the message repeats them.
-pub const ORIGIN_NAME_BYTES: usize = 512;
+pub const MESSAGE_LINK_CHARACTERS: usize = 512;
+/// Largest string of a message's origin (channel, sender, source, actor, ...), in characters. Larger is refused. They
+/// are names, and every event and prompt about the message repeats them.
+pub const ORIGIN_NAME_CHARACTERS: usize = 512;
 /// Most entries in one agent's queue. At the limit every new message is refused with 429 (`queue_full`) until the queue
 /// drains; admitted messages stay.
 pub const QUEUE_ENTRIES: u64 = 110_000;
@@ -114,9 +114,9 @@ pub const LIVE_CHILDREN: u32 = 8;
 /// Most bytes of an agent's settings, with its workspaces and bindings. A change that makes them larger is refused. They
 /// are read and written as a whole.
 pub const AGENT_SETTINGS_BYTES: usize = 256 << 10;
-/// Most bytes of a model reference, `provider/model`, that is named anew; a longer one is refused. Settings, turns and usage
+/// Most characters of a model reference, `provider/model`, that is named anew; a longer one is refused. Settings, turns and usage
 /// rows carry it. It leaves room for the path of a script or a model file.
-pub const MODEL_REF_BYTES: usize = 1 << 10;
+pub const MODEL_REF_CHARACTERS: usize = 1 << 10;
 /// Most agents that one tree may make within an hour, removed ones included. At the limit `SpawnAgent` gets a tool error.
 /// It bounds a model that makes agents in every round.
 pub const SPAWNS_PER_HOUR: usize = 32;

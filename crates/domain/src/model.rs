@@ -13,7 +13,7 @@ pub use price::ModelPrice;
 use crate::attempt::TokenUsage;
 use crate::block::Block;
 use crate::image::ShownImage;
-use crate::limits::MODEL_REF_BYTES;
+use crate::limits::MODEL_REF_CHARACTERS;
 use crate::provider::{ContextReduction, ReasoningEffort, ReasoningPolicy};
 use crate::text;
 use crate::tool_set::ToolSet;
@@ -37,19 +37,21 @@ pub enum ModelRefError {
         "{text:?} is not a model reference; write it as provider/model, for example scripted/hello.json"
     )]
     Unsplit { text: String },
-    #[error("the model reference has {bytes} bytes and the limit is {MODEL_REF_BYTES}")]
-    TooLong { bytes: usize },
+    #[error(
+        "the model reference has {characters} characters and the limit is {MODEL_REF_CHARACTERS}"
+    )]
+    TooLong { characters: usize },
 }
 
 impl ModelRef {
     /// Splits `provider/model` at the first slash.
     ///
     /// # Errors
-    /// Fails if either side is empty or the text is longer than `limits::MODEL_REF_BYTES`.
+    /// Fails if either side is empty or the text is longer than `limits::MODEL_REF_CHARACTERS`.
     pub fn parse(text: &str) -> Result<Self, ModelRefError> {
-        let bytes = text.trim().len();
-        if bytes > MODEL_REF_BYTES {
-            return Err(ModelRefError::TooLong { bytes });
+        let characters = text.trim().chars().count();
+        if characters > MODEL_REF_CHARACTERS {
+            return Err(ModelRefError::TooLong { characters });
         }
         Self::split(text)
     }
@@ -392,12 +394,12 @@ mod tests {
 
     #[test]
     fn a_new_model_reference_is_bounded_and_a_stored_one_stays_readable() {
-        let long = |bytes: usize| format!("p/{}", "m".repeat(bytes - 2));
-        assert!(ModelRef::parse(&long(MODEL_REF_BYTES)).is_ok());
-        let bytes = MODEL_REF_BYTES + 1;
-        let refused = ModelRef::parse(&long(bytes));
-        assert_eq!(refused, Err(ModelRefError::TooLong { bytes }));
-        let stored = ModelRef::try_from(long(bytes)).expect("stored");
-        assert_eq!(stored.to_string().len(), bytes);
+        let long = |characters: usize| format!("p/{}", "ü".repeat(characters - 2));
+        assert!(ModelRef::parse(&long(MODEL_REF_CHARACTERS)).is_ok());
+        let characters = MODEL_REF_CHARACTERS + 1;
+        let refused = ModelRef::parse(&long(characters));
+        assert_eq!(refused, Err(ModelRefError::TooLong { characters }));
+        let stored = ModelRef::try_from(long(characters)).expect("stored");
+        assert_eq!(stored.to_string().chars().count(), characters);
     }
 }

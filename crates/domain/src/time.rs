@@ -2,6 +2,8 @@
 //!
 //! The current time cannot be read here: callers pass it in.
 
+pub mod rfc3339;
+
 use jiff::fmt::strtime::BrokenDownTime;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};

@@ -36,8 +36,13 @@ pub(crate) fn check(schedule: &TimerSchedule, now: Timestamp) -> Result<(), Sche
             first_at,
             interval_ms,
         } => (*first_at, Some(*interval_ms)),
-        TimerSchedule::Cron { .. } => {
+        TimerSchedule::Cron { time_zone, .. } => {
             let crontab = parse(schedule)?;
+            // Rows of earlier builds may also have an offset here, which is still read.
+            if jiff::tz::TimeZone::get(time_zone).is_err() {
+                let time_zone = time_zone.clone();
+                return Err(ScheduleError::UnknownZone { time_zone });
+            }
             return match slot_after(&crontab, now) {
                 Some(_) => Ok(()),
                 None => Err(ScheduleError::NeverFires),

@@ -71,17 +71,21 @@ fn judge(draft: &Draft<'_>, delivery: &CallbackDelivery) -> Result<TriggerRecord
 
 fn check_names(delivery: &CallbackDelivery) -> Result<(), Rejection> {
     let names = [
-        ("source", &delivery.source, limits::ORIGIN_NAME_BYTES),
+        ("source", &delivery.source, limits::ORIGIN_NAME_CHARACTERS),
         (
             "delivery id",
             &delivery.delivery_id,
-            limits::DELIVERY_ID_BYTES,
+            limits::DELIVERY_ID_CHARACTERS,
         ),
     ];
     for (what, name, max) in names {
-        let bytes = name.as_ref().map_or(0, String::len);
-        if bytes > max {
-            return Err(Rejection::NameTooLong { what, bytes, max });
+        let characters = name.as_ref().map_or(0, |text| text.chars().count());
+        if characters > max {
+            return Err(Rejection::NameTooLong {
+                what,
+                characters,
+                max,
+            });
         }
     }
     Ok(())

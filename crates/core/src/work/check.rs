@@ -14,7 +14,7 @@ const CRON_BYTES: usize = 256;
 pub(super) fn command(command: &WorkCommand) -> Result<(), Rejection> {
     match command {
         WorkCommand::Create(new) => {
-            check_text("objective", &new.objective, limits::OBJECTIVE_BYTES)?;
+            check_words("objective", &new.objective, limits::OBJECTIVE_CHARACTERS)?;
             check_todos(&new.todo_list)
         }
         WorkCommand::Update { change, .. } => check_change(change),
@@ -39,7 +39,7 @@ fn check_change(change: &WorkItemChange) -> Result<(), Rejection> {
         ));
     }
     if let Some(objective) = &change.objective {
-        check_text("objective", objective, limits::OBJECTIVE_BYTES)?;
+        check_words("objective", objective, limits::OBJECTIVE_CHARACTERS)?;
     }
     if let Some(todos) = &change.todo_list {
         check_todos(todos)?;
@@ -63,7 +63,7 @@ pub(crate) fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> 
 
 pub(crate) fn check_summary(summary: Option<&str>) -> Result<(), Rejection> {
     match summary {
-        Some(summary) => check_text("summary", summary, limits::TIMER_SUMMARY_BYTES),
+        Some(summary) => check_words("summary", summary, limits::TIMER_SUMMARY_CHARACTERS),
         None => Ok(()),
     }
 }
@@ -76,11 +76,24 @@ pub(crate) fn check_todos(todos: &[TodoItem]) -> Result<(), Rejection> {
         )));
     }
     for todo in todos {
-        check_text("todo text", &todo.text, limits::TODO_TEXT_BYTES)?;
+        check_words("todo text", &todo.text, limits::TODO_TEXT_CHARACTERS)?;
     }
     Ok(())
 }
 
+/// Refuses an empty text, and one of more characters than allowed. For texts whose bound a schema says too: schemas count
+/// characters.
+pub(crate) fn check_words(what: &str, text: &str, max: usize) -> Result<(), Rejection> {
+    let characters = text.chars().count();
+    if characters > max {
+        return Err(invalid(format!(
+            "the {what} has {characters} characters and the limit is {max}; shorten it"
+        )));
+    }
+    check_text(what, text, usize::MAX)
+}
+
+/// Refuses an empty text, and one of more bytes than allowed.
 pub(crate) fn check_text(what: &str, text: &str, max: usize) -> Result<(), Rejection> {
     if text.trim().is_empty() {
         return Err(invalid(format!("the {what} is empty; say it in words")));
@@ -145,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_is_empty_or_too_long_is_refused_with_the_name_of_the_part() {
-        let long = "x".repeat(limits::OBJECTIVE_BYTES + 1);
+        let long = "x".repeat(limits::OBJECTIVE_CHARACTERS + 1);
         for (refused, part) in [
             (create(" \n", Vec::new()), "objective is empty"),
             (create(&long, Vec::new()), "objective has"),

@@ -295,8 +295,11 @@ fn a_prompt_without_words_is_refused_and_an_event_without_words_is_not() {
 
 #[test]
 fn ids_and_names_over_their_limit_are_refused_wherever_they_stand() {
-    let long = |max: usize| Some("x".repeat(max + 1));
-    let (link, name) = (limits::MESSAGE_LINK_BYTES, limits::ORIGIN_NAME_BYTES);
+    let long = |max: usize| Some("ü".repeat(max + 1));
+    let (link, name) = (
+        limits::MESSAGE_LINK_CHARACTERS,
+        limits::ORIGIN_NAME_CHARACTERS,
+    );
     let links = [
         ("correlation_id", long(link), None),
         ("causation_id", None, long(link)),
@@ -307,8 +310,12 @@ fn ids_and_names_over_their_limit_are_refused_wherever_they_stand() {
             causation_id,
             ..make::prompt(Priority::Normal)
         };
-        let (bytes, max) = (link + 1, link);
-        let refused = Rejection::NameTooLong { what, bytes, max };
+        let (characters, max) = (link + 1, link);
+        let refused = Rejection::NameTooLong {
+            what,
+            characters,
+            max,
+        };
         assert_eq!(verdict(ingress), Err(refused));
     }
     for (kind, origin) in long_origins(name + 1) {
@@ -320,7 +327,7 @@ fn ids_and_names_over_their_limit_are_refused_wherever_they_stand() {
         };
         let refused = verdict(ingress);
         assert!(
-            matches!(refused, Err(Rejection::NameTooLong { bytes, .. }) if bytes == name + 1),
+            matches!(refused, Err(Rejection::NameTooLong { characters, .. }) if characters == name + 1),
             "{refused:?}"
         );
     }

@@ -352,7 +352,7 @@ fn a_record_that_breaks_a_rule_is_refused() {
         (
             "a long objective",
             with(&|r| {
-                r.work_items[0].objective = "x".repeat(limits::OBJECTIVE_BYTES + 1);
+                r.work_items[0].objective = "x".repeat(limits::OBJECTIVE_CHARACTERS + 1);
             }),
         ),
         (

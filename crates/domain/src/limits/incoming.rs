@@ -6,8 +6,8 @@ pub const TRIGGERS_KEPT: u64 = 32;
 pub const CALLBACK_BODY_BYTES: usize = 256 << 10;
 /// Largest payload of a webhook, in bytes. A larger one is refused.
 pub const WEBHOOK_BODY_BYTES: usize = 1 << 20;
-/// Longest delivery id of a sender, in bytes. A longer one is refused.
-pub const DELIVERY_ID_BYTES: usize = 255;
+/// Longest delivery id of a sender, in characters. A longer one is refused.
+pub const DELIVERY_ID_CHARACTERS: usize = 255;
 /// Deliveries that one capability or one agent's webhook may receive at once. Beyond it they are refused with 429 until
 /// the allowance has grown again.
 pub const DELIVERY_BURST: u32 = 128;
@@ -31,8 +31,8 @@ pub const WRONG_TOKEN_ADDRESSES: usize = 1_024;
 /// Largest difference between the time that a signed webhook names and the host's clock, in milliseconds. Beyond it the
 /// webhook is refused as a replay.
 pub const WEBHOOK_WINDOW_MS: u64 = 5 * 60_000;
-/// Largest secret of a webhook, in bytes.
-pub const WEBHOOK_SECRET_BYTES: usize = 1_024;
+/// Largest secret of a webhook, in characters.
+pub const WEBHOOK_SECRET_CHARACTERS: usize = 1_024;
 /// Milliseconds for which a webhook's secret is used before it is looked up again. The sender is not proven before the
 /// lookup, so this limits what a flood of webhooks costs.
 pub const WEBHOOK_SECRET_AGE_MS: u64 = 1_000;

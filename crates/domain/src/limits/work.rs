@@ -14,14 +14,14 @@ pub const WORK_TICK_PAUSE_MS: u64 = 30_000;
 pub const WORK_TICK_PAUSE_MAX_MS: u64 = 300_000;
 /// Most open work items of one agent. `CreateWorkItem` refuses more and asks to complete some.
 pub const OPEN_WORK_ITEMS: u32 = 100_000;
-/// Longest objective of a work item, in bytes. A longer one is refused: details belong into the plan.
-pub const OBJECTIVE_BYTES: usize = 2_000;
+/// Longest objective of a work item, in characters. A longer one is refused: details belong into the plan.
+pub const OBJECTIVE_CHARACTERS: usize = 2_000;
 /// Longest blocker text of a work item, in bytes. A longer one is refused.
 pub const BLOCKED_BY_BYTES: usize = 2_000;
 /// Most entries of one checklist. A longer list is refused.
 pub const TODO_ITEMS: usize = 100;
-/// Longest entry of a checklist, in bytes. A longer one is refused.
-pub const TODO_TEXT_BYTES: usize = 1_000;
+/// Longest entry of a checklist, in characters. A longer one is refused.
+pub const TODO_TEXT_CHARACTERS: usize = 1_000;
 /// Bytes of a plan's preview in lists of work items; the descriptor of one item shows more.
 pub const LIST_PLAN_PREVIEW_BYTES: usize = 200;
 /// Bytes of a plan file that its descriptor shows. The agent reads the file for the rest.
@@ -84,8 +84,8 @@ pub const LATE_TICK_MS: u64 = 5_000;
 pub const SLOT_RUNS_KEPT: usize = 4;
 /// Turns of timer ticks whose tokens an agent remembers, for the estimate of what a timer will use in a day.
 pub const TICK_TURNS_KEPT: usize = 5;
-/// Longest summary of a timer, in bytes. A longer one is refused.
-pub const TIMER_SUMMARY_BYTES: usize = 2_000;
+/// Longest summary of a timer, in characters. A longer one is refused.
+pub const TIMER_SUMMARY_CHARACTERS: usize = 2_000;
 /// Waits of one agent that are kept, active and ended ones together. The oldest ended ones are removed.
 pub const WAITS_KEPT: u64 = 1_000;
 /// Timers of one agent that are kept, active and ended ones together. The oldest ended ones are removed.

@@ -2,7 +2,7 @@
 
 use super::bounds::{ABSOLUTE_PATH, TRIMMED_SECRET, TRIMMED_SIGNING_SECRET, WORDS, new_agent_id};
 use crate::route::delivery::{ADDRESS_BYTES, HTTP_ADDRESS};
-use holon_domain::limits::{CREDENTIAL_BYTES, ORIGIN_NAME_BYTES};
+use holon_domain::limits::{CREDENTIAL_BYTES, ORIGIN_NAME_CHARACTERS};
 use serde_json::{Map, Value, json};
 
 /// Exactly one of these fields has a value.
@@ -238,8 +238,8 @@ fn webhook() -> Value {
         "type": "object",
         "properties": {
             "kind": { "const": "webhook" },
-            "source": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
-            "event_type": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
+            "source": { "type": "string", "maxLength": ORIGIN_NAME_CHARACTERS },
+            "event_type": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_CHARACTERS },
         },
         "required": ["kind", "source"],
     })
@@ -250,8 +250,8 @@ fn channel() -> Value {
         "type": "object",
         "properties": {
             "kind": { "const": "channel" },
-            "channel_id": { "type": "string", "maxLength": ORIGIN_NAME_BYTES },
-            "sender_id": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_BYTES },
+            "channel_id": { "type": "string", "maxLength": ORIGIN_NAME_CHARACTERS },
+            "sender_id": { "type": ["string", "null"], "maxLength": ORIGIN_NAME_CHARACTERS },
         },
         "required": ["kind", "channel_id"],
     })

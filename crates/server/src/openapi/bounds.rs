@@ -10,13 +10,14 @@ use super::alternatives::{
 };
 use crate::route::budget::LARGEST;
 use crate::route::delivery::{ADDRESS_BYTES, HTTP_ADDRESS};
-use crate::route::operator_binding::{FIELD_BYTES, REPLY_ROUTES};
+use crate::route::operator_binding::{FIELD_CHARACTERS, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
-    FALLBACKS, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_BYTES, OBJECTIVE_BYTES,
+    FALLBACKS, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_CHARACTERS, OBJECTIVE_CHARACTERS,
     TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS,
-    TIMER_SUMMARY_BYTES, TODO_ITEMS, TODO_TEXT_BYTES, WEBHOOK_SECRET_BYTES,
+    TIMER_SUMMARY_CHARACTERS, TODO_ITEMS, TODO_TEXT_CHARACTERS, WEBHOOK_SECRET_CHARACTERS,
 };
+use holon_domain::time::rfc3339::RFC3339_PATTERN;
 use serde_json::{Map, Value, json};
 
 /// Text that is not empty and not only white space.
@@ -26,6 +27,8 @@ pub(super) const ABSOLUTE_PATH: &str = "^/";
 /// Name of a token.
 const TOKEN_NAME: &str = r"^[A-Za-z0-9._-]{1,64}$";
 
+/// Form of the names of time zones. The host knows which of them exist.
+const ZONE: &str = "^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$";
 /// The five fields of a cron expression.
 const CRON: &str = r"^\s*\S+(\s+\S+){4}\s*$";
 /// Name of a delivery target or a binding.
@@ -153,19 +156,19 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let words = || json!({ "minLength": 1, "pattern": WORDS });
     let at_least_one = || json!({ "minimum": 1 });
     let path = || json!({ "pattern": ABSOLUTE_PATH });
-    let model = || json!({ "maxLength": MODEL_REF_BYTES, "pattern": MODEL_REF });
+    let model = || json!({ "maxLength": MODEL_REF_CHARACTERS, "pattern": MODEL_REF });
     let todos = json!({
         "maxItems": TODO_ITEMS,
         "items": {
             "type": "object",
             "properties": {
-                "text": { "type": "string", "minLength": 1, "maxLength": TODO_TEXT_BYTES, "pattern": WORDS },
+                "text": { "type": "string", "minLength": 1, "maxLength": TODO_TEXT_CHARACTERS, "pattern": WORDS },
                 "state": { "type": "string", "enum": ["pending", "in_progress", "completed"] },
             },
             "required": ["text", "state"],
         },
     });
-    let objective = json!({ "minLength": 1, "maxLength": OBJECTIVE_BYTES, "pattern": WORDS });
+    let objective = json!({ "minLength": 1, "maxLength": OBJECTIVE_CHARACTERS, "pattern": WORDS });
     vec![
         ("PromptRequest", "text", prompt_text()),
         ("PromptRequest", "max_turns", at_least_one()),
@@ -183,7 +186,7 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             "fallback_models",
             json!({
                 "maxItems": FALLBACKS,
-                "items": { "type": "string", "maxLength": MODEL_REF_BYTES, "pattern": MODEL_REF },
+                "items": { "type": "string", "maxLength": MODEL_REF_CHARACTERS, "pattern": MODEL_REF },
             }),
         ),
         (
@@ -218,13 +221,14 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             "interval_ms",
             json!({ "minimum": TIMER_INTERVAL_MIN_MS, "maximum": TIMER_MAX_MS }),
         ),
-        ("CreateTimerRequest", "at", json!({ "format": "date-time" })),
+        ("CreateTimerRequest", "at", time()),
+        ("CreateTimerRequest", "time_zone", json!({ "pattern": ZONE })),
         ("CreateTimerRequest", "cron", json!({ "pattern": CRON })),
         (
             "CreateTimerRequest",
             "summary",
             json!({
-                "minLength": 1, "maxLength": TIMER_SUMMARY_BYTES, "pattern": WORDS,
+                "minLength": 1, "maxLength": TIMER_SUMMARY_CHARACTERS, "pattern": WORDS,
             }),
         ),
         ("WakeRequest", "reason", words()),
@@ -242,13 +246,13 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
 
 /// The bounds of single fields in requests about webhooks, delivery targets and remote operators.
 fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
-    let named = || json!({ "minLength": 1, "maxLength": FIELD_BYTES, "pattern": WORDS });
+    let named = || json!({ "minLength": 1, "maxLength": FIELD_CHARACTERS, "pattern": WORDS });
     let binding = "OperatorTransportBindingRequest";
     vec![
         (
             "SetWebhookRequest",
             "secret",
-            json!({ "minLength": 1, "maxLength": WEBHOOK_SECRET_BYTES, "pattern": SIGNING_SECRET }),
+            json!({ "minLength": 1, "maxLength": WEBHOOK_SECRET_CHARACTERS, "pattern": SIGNING_SECRET }),
         ),
         (
             "UpdateWorkItemRequest",
@@ -273,7 +277,7 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
             "command",
             json!({
                 "maxItems": TARGET_ARGUMENTS,
-                "items": { "type": "string", "maxLength": TARGET_ARGUMENT_BYTES },
+                "items": argument(),
             }),
         ),
         (binding, "transport", named()),
@@ -286,7 +290,7 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
             "reply_route_ids",
             json!({
                 "maxItems": REPLY_ROUTES,
-                "items": { "type": "string", "minLength": 1, "maxLength": FIELD_BYTES, "pattern": WORDS },
+                "items": { "type": "string", "minLength": 1, "maxLength": FIELD_CHARACTERS, "pattern": WORDS },
             }),
         ),
         (
@@ -309,11 +313,11 @@ fn delivery_fields() -> Vec<(&'static str, &'static str, Value)> {
         ),
         (binding, "provider", named()),
         (binding, "provider_identity_ref", named()),
-        (binding, "expires_at", json!({ "format": "date-time" })),
+        (binding, "expires_at", time()),
         (
             "DeliveryAuthRequest",
             "key_id",
-            json!({ "minLength": 1, "maxLength": FIELD_BYTES, "pattern": KEY_ID }),
+            json!({ "minLength": 1, "maxLength": FIELD_CHARACTERS, "pattern": KEY_ID }),
         ),
         ("OperatorIngressRequest", "text", prompt_text()),
         (
@@ -330,6 +334,17 @@ fn prompt_text() -> Value {
         "Text of the message. Above {MESSAGE_BODY_BYTES} bytes of UTF-8 the answer is 413 and nothing is stored."
     );
     json!({ "minLength": 1, "pattern": WORDS, "description": bound })
+}
+
+/// A time with an offset.
+fn time() -> Value {
+    json!({ "format": "date-time", "pattern": RFC3339_PATTERN })
+}
+
+/// An argument of a command. The description names the bound for the reason of [`prompt_text`].
+fn argument() -> Value {
+    let bound = format!("At most {TARGET_ARGUMENT_BYTES} bytes of UTF-8.");
+    json!({ "type": "string", "maxLength": TARGET_ARGUMENT_BYTES, "description": bound })
 }
 
 /// Lets a field also be null.

@@ -12,7 +12,7 @@ use axum::extract::{Path, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use holon_api::{CallbackResponse, IDEMPOTENCY_KEY_HEADER};
-use holon_domain::limits::{CALLBACK_BODY_BYTES, DELIVERY_ID_BYTES};
+use holon_domain::limits::{CALLBACK_BODY_BYTES, DELIVERY_ID_CHARACTERS};
 use holon_domain::trigger::{
     CallbackDelivery, CallbackReceipt, DeliveryContent, DeliveryMode, TriggerRecord, TriggerScope,
 };
@@ -135,7 +135,7 @@ pub(super) fn delivery_id(headers: &HeaderMap) -> Result<Option<String>, Refusal
     };
     let value = single_header(headers, &name).map(HeaderValue::as_bytes);
     let is_valid = |id: &&[u8]| {
-        (1..=DELIVERY_ID_BYTES).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+        (1..=DELIVERY_ID_CHARACTERS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
     };
     let id = value
         .filter(is_valid)

@@ -26,8 +26,8 @@ use holon_engine::request::Ingress;
 use holon_engine::{BindingAddition, LaneView};
 use serde_json::{Map, Value};
 
-/// Longest id or name in a binding, in bytes.
-pub(crate) const FIELD_BYTES: usize = 512;
+/// Longest id or name in a binding, in characters.
+pub(crate) const FIELD_CHARACTERS: usize = 512;
 /// Most routes that a binding lists beside its default route.
 pub(crate) const REPLY_ROUTES: usize = 64;
 
@@ -146,8 +146,8 @@ fn check_binding(
     let routes = routes.map(|route| ("reply_route_ids", Some(route)));
     for (name, value) in fields.into_iter().chain(routes) {
         let Some(value) = value else { continue };
-        if value.trim().is_empty() || value.len() > FIELD_BYTES {
-            return refuse(format!("{name} has 1 to {FIELD_BYTES} bytes"));
+        if value.trim().is_empty() || value.chars().count() > FIELD_CHARACTERS {
+            return refuse(format!("{name} has 1 to {FIELD_CHARACTERS} characters"));
         }
     }
     let key_id = request.delivery_auth.key_id.as_deref().unwrap_or_default();

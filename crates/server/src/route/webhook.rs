@@ -15,7 +15,7 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, HeaderName};
 use holon_api::{AdmittedResponse, EmptyRequest, SetWebhookRequest, WebhookResponse};
 use holon_domain::AgentId;
-use holon_domain::limits::{ORIGIN_NAME_BYTES, WEBHOOK_BODY_BYTES, WEBHOOK_SECRET_BYTES};
+use holon_domain::limits::{ORIGIN_NAME_CHARACTERS, WEBHOOK_BODY_BYTES, WEBHOOK_SECRET_CHARACTERS};
 use holon_domain::message::{AdmissionContext, DeliverySurface, MessageKind, Origin, Priority};
 use holon_domain::text;
 use holon_domain::trigger::DeliveryContent;
@@ -313,13 +313,13 @@ fn ingress(
     let event_type = EVENT_TYPES
         .into_iter()
         .find_map(|name| single_header(headers, &name)?.to_str().ok())
-        .map(|kind| text::preview(kind, ORIGIN_NAME_BYTES));
+        .map(|kind| text::preview(kind, ORIGIN_NAME_CHARACTERS));
     let source = params.source.filter(|source| !source.trim().is_empty());
     let content_type = content.content_type.as_deref();
     let metadata = json!({
         "delivery_id": delivery_id,
         "event_type": event_type,
-        "content_type": content_type.map(|kind| text::preview(kind, ORIGIN_NAME_BYTES)),
+        "content_type": content_type.map(|kind| text::preview(kind, ORIGIN_NAME_CHARACTERS)),
         "signature": proof.scheme,
     });
     Ingress {
@@ -369,9 +369,9 @@ pub(crate) async fn set(
 ) -> Result<Json<WebhookResponse>, Refusal> {
     let secret = request.secret.map(SecretString::from);
     if let Some(secret) = &secret {
-        let bytes = secret.expose_secret().len();
-        if bytes == 0 || bytes > WEBHOOK_SECRET_BYTES {
-            let message = format!("a secret has 1 to {WEBHOOK_SECRET_BYTES} bytes");
+        let characters = secret.expose_secret().chars().count();
+        if characters == 0 || characters > WEBHOOK_SECRET_CHARACTERS {
+            let message = format!("a secret has 1 to {WEBHOOK_SECRET_CHARACTERS} characters");
             return Err(RequestFault::REQUEST.refuse(message));
         }
         check_secret(secret.expose_secret(), RequestFault::REQUEST)?;

@@ -2,6 +2,10 @@
 
 use crate::schemas::document;
 use crate::world::World;
+use holon_domain::limits::{
+    MESSAGE_BODY_BYTES, OBJECTIVE_CHARACTERS, ORIGIN_NAME_CHARACTERS, TIMER_SUMMARY_CHARACTERS,
+    TODO_TEXT_CHARACTERS, WEBHOOK_SECRET_CHARACTERS,
+};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -116,15 +120,94 @@ fn bodies() -> Vec<(&'static str, Value, bool)> {
     all.extend(addresses());
     all.extend(secrets());
     all.extend(prompts());
+    all.extend(times());
+    all.extend(long_words());
     all
 }
 
-/// Prompts of every trust and priority, and one that is too long.
+/// Times and time zones of timers.
+fn times() -> Vec<(&'static str, Value, bool)> {
+    let path = "/control/agents/{id}/timers";
+    let times = [
+        ("2030-01-01T00:00:00Z", true),
+        ("2030-01-01T00:00:00.5Z", true),
+        ("2030-01-01T00:00:00.1234567890123Z", true),
+        ("2030-01-01T00:00:00+23:59", true),
+        ("2030-01-01T00:00:00.Z", false),
+        ("2030-01-01T00:00:00,5Z", false),
+        ("2030-01-01T00:00Z", false),
+        ("2030-01-01 00:00:00Z", false),
+        ("2030-01-01T00:00:00", false),
+        ("2030-01-01T00:00:00Z[UTC]", false),
+        ("2030-01-01T23:59:60Z", false),
+        ("2030-02-30T00:00:00Z", false),
+        ("2030-01-01T00:00:00+24:00", false),
+        ("", false),
+    ];
+    let zones = [
+        ("UTC", true),
+        ("Europe/Berlin", true),
+        ("America/Port-au-Prince", true),
+        ("Etc/GMT+8", true),
+        ("", false),
+        (" UTC", false),
+        ("+08:00", false),
+        ("UTC UTC", false),
+    ];
+    let at = |(at, is_right)| (path, json!({ "at": at }), is_right);
+    let in_zone = |(zone, is_right)| {
+        let body = json!({ "cron": "0 9 * * *", "time_zone": zone });
+        (path, body, is_right)
+    };
+    let times = times.into_iter().map(at);
+    times.chain(zones.into_iter().map(in_zone)).collect()
+}
+
+/// Texts at their bounds and beyond, of characters that take several bytes.
+fn long_words() -> Vec<(&'static str, Value, bool)> {
+    let timers = "/control/agents/{id}/timers";
+    let items = "/control/agents/{id}/work-items";
+    let webhook = "/control/agents/{id}/webhook";
+    let enqueue = "/agents/{id}/enqueue";
+    let bodies: [(&str, usize, fn(String) -> Value); 5] = [
+        (
+            timers,
+            TIMER_SUMMARY_CHARACTERS,
+            |text| json!({ "duration_ms": 5, "summary": text }),
+        ),
+        (
+            items,
+            OBJECTIVE_CHARACTERS,
+            |text| json!({ "objective": text }),
+        ),
+        (
+            items,
+            TODO_TEXT_CHARACTERS,
+            |text| json!({ "objective": "o", "todo_list": [{ "text": text, "state": "pending" }] }),
+        ),
+        (
+            webhook,
+            WEBHOOK_SECRET_CHARACTERS,
+            |text| json!({ "secret": text }),
+        ),
+        (
+            enqueue,
+            ORIGIN_NAME_CHARACTERS,
+            |text| json!({ "text": "hello", "origin": { "kind": "channel", "channel_id": text } }),
+        ),
+    ];
+    let both = bodies.into_iter().flat_map(|(path, bound, body)| {
+        let of = move |length: usize| body("ü".repeat(length));
+        [(path, of(bound), true), (path, of(bound + 1), false)]
+    });
+    both.collect()
+}
+
+/// Prompts of every trust and priority.
 fn prompts() -> Vec<(&'static str, Value, bool)> {
     let path = "/control/agents/{id}/prompt";
     let mut all = vec![
         (path, json!({ "text": "a".repeat(1 << 20) }), true),
-        (path, json!({ "text": "a".repeat((1 << 20) + 1) }), false),
         (path, json!({ "text": " " }), false),
     ];
     for trust in [
@@ -251,6 +334,26 @@ async fn the_document_and_the_server_accept_the_same_requests() {
             is_taken, is_right,
             "the server about {path} {body}: {reply:?}"
         );
+    }
+}
+
+#[tokio::test]
+async fn the_bound_of_a_prompt_in_bytes_stands_in_its_description() {
+    let world = World::start().await;
+    let created = world.ask("POST", "/control/agents/dev/create", "").await;
+    assert_eq!(created.status, 200, "{created:?}");
+    let text = &document()["components"]["schemas"]["PromptRequest"]["properties"]["text"];
+    let said = text["description"].as_str().unwrap();
+    assert!(said.contains(&MESSAGE_BODY_BYTES.to_string()), "{said}");
+    assert_eq!(
+        text.get("maxLength"),
+        None,
+        "no generator can make such a text"
+    );
+    for (bytes, status) in [(MESSAGE_BODY_BYTES, 200), (MESSAGE_BODY_BYTES + 2, 413)] {
+        let body = json!({ "text": "ü".repeat(bytes / 2) }).to_string();
+        let reply = world.ask("POST", "/control/agents/dev/prompt", &body).await;
+        assert_eq!(reply.status, status, "{bytes}");
     }
 }
 

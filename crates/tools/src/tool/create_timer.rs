@@ -4,9 +4,9 @@
 use crate::input::{self, Subject};
 use crate::schema;
 use crate::tool::time::{moment, span};
-use crate::tool::work_item::within;
+use crate::tool::work_item::{within, within_characters};
 use holon_domain::intent::{Intent, NewTimer, WorkIntent};
-use holon_domain::limits::{TIMER_MAX_MS, TIMER_SUMMARY_BYTES};
+use holon_domain::limits::{TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS};
 use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
@@ -131,7 +131,8 @@ fn summary(subject: Subject<'_>, asked: &str) -> Result<String, ToolError> {
         let error = subject.invalid(Some("summary"), "the summary is empty");
         return Err(error.hint(hint));
     }
-    within(subject, "summary", asked, TIMER_SUMMARY_BYTES).map_err(|error| error.hint(hint))?;
+    within_characters(subject, "summary", asked, TIMER_SUMMARY_CHARACTERS)
+        .map_err(|error| error.hint(hint))?;
     Ok(asked.to_owned())
 }
 

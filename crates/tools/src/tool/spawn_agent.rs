@@ -6,7 +6,7 @@ use crate::schema;
 use holon_domain::AgentId;
 use holon_domain::delegation::{SpawnAgent, SpawnPreset};
 use holon_domain::intent::Intent;
-use holon_domain::limits::{MESSAGE_BODY_BYTES, MESSAGE_LINK_BYTES};
+use holon_domain::limits::{MESSAGE_BODY_BYTES, MESSAGE_LINK_CHARACTERS};
 use holon_domain::task::WorkspaceMode;
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
@@ -92,9 +92,9 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     let template = args.template.filter(|name| !name.trim().is_empty());
     if template
         .as_ref()
-        .is_some_and(|name| name.len() > MESSAGE_LINK_BYTES)
+        .is_some_and(|name| name.chars().count() > MESSAGE_LINK_CHARACTERS)
     {
-        let problem = format!("it is longer than {MESSAGE_LINK_BYTES} bytes");
+        let problem = format!("it is longer than {MESSAGE_LINK_CHARACTERS} characters");
         return Err(invalid("template", &problem).hint("name a template of this host"));
     }
     let agent_id = match (preset, args.agent_id) {

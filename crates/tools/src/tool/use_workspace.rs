@@ -5,7 +5,7 @@ use crate::input::{self, Subject};
 use crate::schema;
 use holon_domain::WorkspaceId;
 use holon_domain::intent::{HostAction, Intent};
-use holon_domain::limits::MESSAGE_LINK_BYTES;
+use holon_domain::limits::MESSAGE_LINK_CHARACTERS;
 use holon_domain::tool::{
     ToolEnvelope, ToolError, ToolErrorKind, ToolFamily, ToolOutcome, ToolSpec,
 };
@@ -73,7 +73,7 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
     let selector = match (args.path, args.workspace_id) {
         (Some(path), None) => WorkspaceSelector::Path(checked(path, "path", PATH_BYTES)?),
         (None, Some(id)) => {
-            let id = checked(id, "workspace_id", MESSAGE_LINK_BYTES)?;
+            let id = checked(id, "workspace_id", MESSAGE_LINK_CHARACTERS)?;
             WorkspaceSelector::WorkspaceId(WorkspaceId::from_stored(id))
         }
         (Some(_), Some(_)) => return Err(not_one("both path and workspace_id are given")),

@@ -5,10 +5,10 @@
 use crate::input::{self, Subject, shown};
 use crate::schema;
 use crate::tool::time::{moment, span, span_of};
-use crate::tool::work_item::{self, within};
+use crate::tool::work_item::{self, within, within_characters};
 use holon_domain::intent::{Intent, NewWait, WakeCondition};
 use holon_domain::limits::{
-    ORIGIN_NAME_BYTES, TIMER_MAX_MS, WAIT_CHOICE_BYTES, WAIT_CHOICES, WAIT_QUESTION_BYTES,
+    ORIGIN_NAME_CHARACTERS, TIMER_MAX_MS, WAIT_CHOICE_BYTES, WAIT_CHOICES, WAIT_QUESTION_BYTES,
     WAIT_REASON_BYTES, WAKE_SOURCES,
 };
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
@@ -282,7 +282,7 @@ fn name(
 ) -> Result<Option<String>, ToolError> {
     let asked = asked.map(str::trim).filter(|asked| !asked.is_empty());
     if let Some(asked) = asked {
-        within(subject, field, asked, ORIGIN_NAME_BYTES)?;
+        within_characters(subject, field, asked, ORIGIN_NAME_CHARACTERS)?;
     }
     Ok(asked.map(str::to_owned))
 }

@@ -3,7 +3,7 @@
 
 use crate::input::{Subject, shown};
 use holon_domain::WorkItemId;
-use holon_domain::limits::{OBJECTIVE_BYTES, TODO_ITEMS, TODO_TEXT_BYTES};
+use holon_domain::limits::{OBJECTIVE_CHARACTERS, TODO_ITEMS, TODO_TEXT_CHARACTERS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::{PlanStatus, TodoItem, TodoState};
 use schemars::JsonSchema;
@@ -71,7 +71,8 @@ pub(crate) fn objective(subject: Subject<'_>, asked: &str) -> Result<String, Too
         let error = subject.invalid(Some("objective"), "the objective is empty");
         return Err(error.hint(hint));
     }
-    within(subject, "objective", asked, OBJECTIVE_BYTES).map_err(|error| error.hint(hint))?;
+    within_characters(subject, "objective", asked, OBJECTIVE_CHARACTERS)
+        .map_err(|error| error.hint(hint))?;
     Ok(asked.to_owned())
 }
 
@@ -93,7 +94,7 @@ pub(crate) fn todo_list(
                 .invalid(Some("todo_list"), "an entry has no text")
                 .hint("give each entry a text, or leave the entry out"));
         }
-        within(subject, "todo_list", text, TODO_TEXT_BYTES)
+        within_characters(subject, "todo_list", text, TODO_TEXT_CHARACTERS)
             .map_err(|error| error.hint("one line for each entry; details belong into the plan"))?;
         Ok(TodoItem {
             text: text.to_owned(),
@@ -107,7 +108,22 @@ pub(crate) fn todo_list(
     asked.into_iter().map(entry).collect()
 }
 
-/// Refuses a text that is longer than its limit.
+/// Refuses a text of more characters than its limit.
+pub(crate) fn within_characters(
+    subject: Subject<'_>,
+    field: &str,
+    text: &str,
+    limit: usize,
+) -> Result<(), ToolError> {
+    let characters = text.chars().count();
+    if characters <= limit {
+        return Ok(());
+    }
+    let problem = format!("{characters} characters, over the limit of {limit}");
+    Err(subject.invalid(Some(field), &problem))
+}
+
+/// Refuses a text of more bytes than its limit.
 pub(crate) fn within(
     subject: Subject<'_>,
     field: &str,

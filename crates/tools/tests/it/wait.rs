@@ -3,7 +3,7 @@
 use crate::work::{meant, refused_at, refused_field};
 use holon_domain::intent::{Intent, NewTimer, NewWait, WakeCondition, WorkIntent};
 use holon_domain::limits::{
-    ORIGIN_NAME_BYTES, TIMER_MAX_MS, TIMER_SUMMARY_BYTES, WAIT_REASON_BYTES,
+    ORIGIN_NAME_CHARACTERS, TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS, WAIT_REASON_BYTES,
 };
 use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
 use holon_domain::{TaskId, Timestamp};
@@ -145,7 +145,7 @@ fn a_wait_that_could_not_end_or_is_not_understood_is_refused_by_name() {
             "{input}"
         );
     }
-    let long = "x".repeat(ORIGIN_NAME_BYTES + 1);
+    let long = "x".repeat(ORIGIN_NAME_CHARACTERS + 1);
     let long = json!({"reason": "x", "wake_on": [{"external": long}]});
     assert_eq!(
         refused_field("WaitFor", &long).0.as_deref(),
@@ -241,7 +241,7 @@ fn a_timer_without_a_kind_or_with_two_is_refused_by_name() {
         ("cron", json!({"cron": " "})),
         (
             "summary",
-            json!({"after_ms": 5, "summary": "x".repeat(TIMER_SUMMARY_BYTES + 1)}),
+            json!({"after_ms": 5, "summary": "x".repeat(TIMER_SUMMARY_CHARACTERS + 1)}),
         ),
     ] {
         assert_eq!(

@@ -7,8 +7,8 @@ use holon_domain::intent::{
     BlockerChange, Intent, NewWorkItem, WorkIntent, WorkItemChange, WorkItemFilter, WorkQuery,
 };
 use holon_domain::limits::{
-    BLOCKED_BY_BYTES, LIST_PLAN_PREVIEW_BYTES, OBJECTIVE_BYTES, PLAN_BYTES, RECHECK_MS,
-    TIMER_MAX_MS, TODO_ITEMS, TODO_TEXT_BYTES,
+    BLOCKED_BY_BYTES, LIST_PLAN_PREVIEW_BYTES, OBJECTIVE_CHARACTERS, PLAN_BYTES, RECHECK_MS,
+    TIMER_MAX_MS, TODO_ITEMS, TODO_TEXT_CHARACTERS,
 };
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::{
@@ -83,7 +83,7 @@ fn what_is_too_long_for_an_item_is_refused_by_name() {
     for (field, input) in [
         (
             "objective",
-            json!({"objective": "x".repeat(OBJECTIVE_BYTES + 1)}),
+            json!({"objective": "x".repeat(OBJECTIVE_CHARACTERS + 1)}),
         ),
         ("objective", json!({"objective": " \n"})),
         (
@@ -96,7 +96,7 @@ fn what_is_too_long_for_an_item_is_refused_by_name() {
         ),
         (
             "todo_list",
-            json!({"objective": "x", "todo_list": [todo("a".repeat(TODO_TEXT_BYTES + 1))]}),
+            json!({"objective": "x", "todo_list": [todo("a".repeat(TODO_TEXT_CHARACTERS + 1))]}),
         ),
         (
             "todo_list",
@@ -106,9 +106,9 @@ fn what_is_too_long_for_an_item_is_refused_by_name() {
         assert_eq!(refused_field("CreateWorkItem", &input), refused_at(field));
     }
     let most = json!({
-        "objective": "x".repeat(OBJECTIVE_BYTES),
+        "objective": "x".repeat(OBJECTIVE_CHARACTERS),
         "plan": "x".repeat(plan_bytes),
-        "todo_list": vec![todo("a".repeat(TODO_TEXT_BYTES)); TODO_ITEMS],
+        "todo_list": vec![todo("a".repeat(TODO_TEXT_CHARACTERS)); TODO_ITEMS],
     });
     meant("CreateWorkItem", &most);
 }
@@ -254,7 +254,7 @@ fn the_plan_is_read_from_the_call_in_whatever_form_it_came() {
 fn item(n: usize) -> WorkItemRecord {
     serde_json::from_value(json!({
         "id": format!("work_{n}"), "agent_id": "main", "workspace_id": "ws-1",
-        "objective": "o".repeat(OBJECTIVE_BYTES), "state": "open", "plan_status": "ready",
+        "objective": "o".repeat(OBJECTIVE_CHARACTERS), "state": "open", "plan_status": "ready",
         "plan": {"hash": "ab", "bytes": 9, "updated_at": "2026-01-01T00:00:00Z", "preview": "PREVIEW", "preview_complete": true},
         "blocked_by": "b".repeat(BLOCKED_BY_BYTES),
         "provenance": {"authority": "operator_instruction"},
