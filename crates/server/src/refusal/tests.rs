@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 79] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 80] = [
     (
         "agent_stopped",
         409,
@@ -358,6 +358,14 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 79] = [
         None,
         Some(
             "read what came of it, for example with `holon transcript`; send the request with a new key to carry it out once more",
+        ),
+    ),
+    (
+        "outcome_unreadable",
+        410,
+        None,
+        Some(
+            "read what came of it, for example with `holon transcript`, and check the database with: holon doctor; send the request with a new key to carry it out once more",
         ),
     ),
     (
