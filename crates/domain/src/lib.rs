@@ -37,6 +37,7 @@ pub mod memory;
 pub mod message;
 pub mod model;
 pub mod needs;
+pub mod nesting;
 pub mod operator_transport;
 pub mod packed;
 pub mod previous_exit;

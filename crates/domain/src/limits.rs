@@ -34,6 +34,9 @@ pub use web::*;
 pub use work::*;
 pub use workspace::*;
 
+/// Deepest nesting of JSON in a request, in a delivered payload and in the arguments of a call. A deeper request is
+/// refused, a deeper payload is kept as text, and a call with deeper arguments gets an error as its result.
+pub const JSON_DEPTH: usize = 64;
 /// Largest body of one message, in bytes. A larger one is refused with 413 and no side effect:
 /// prompts are instructions, and files travel by path.
 pub const MESSAGE_BODY_BYTES: usize = 1 << 20;

@@ -7,7 +7,8 @@ use axum::extract::{FromRequest, Request};
 use axum::http::header::CONTENT_LENGTH;
 use bytes::BytesMut;
 use futures_util::StreamExt as _;
-use holon_domain::limits::{DELIVERY_ROOM_BYTES, REQUEST_BODY_BYTES, REQUEST_READ_MS};
+use holon_domain::limits::{DELIVERY_ROOM_BYTES, JSON_DEPTH, REQUEST_BODY_BYTES, REQUEST_READ_MS};
+use holon_domain::nesting::is_too_deep;
 use holon_engine::{Error, Rejection};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -61,6 +62,13 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
             .hint("send the fields by their names, for example {\"name\": value}")
             .with("line", lines.count())
             .with("column", column));
+    }
+    if is_too_deep(bytes) {
+        return Err(RequestFault::REQUEST
+            .refuse(format!(
+                "the body cannot be read: it is nested more than {JSON_DEPTH} levels deep"
+            ))
+            .hint("send the value flatter, or as text"));
     }
     serde_json::from_slice(bytes)
         .or_else(|error| match error.classify() {

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::passed_over;
+use holon_domain::nesting::parse_stored;
 use holon_domain::packed;
 use rusqlite::{Connection, Params, Row};
 use serde::Serialize;
@@ -57,7 +58,7 @@ pub(crate) fn json<T: DeserializeOwned>(
         .map_err(|error| unreadable(error.to_string()))?;
     let unpacked = packed::unpack(text).map_err(|error| unreadable(error.to_string()))?;
     let plain = unpacked.as_deref().unwrap_or(text);
-    serde_json::from_str(plain).map_err(|error| unreadable(error.to_string()))
+    parse_stored(plain).map_err(|error| unreadable(error.to_string()))
 }
 
 /// Returns the first row of a cached query, if there is one.

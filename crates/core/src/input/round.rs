@@ -4,8 +4,10 @@ use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
 use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
+use holon_domain::limits::JSON_DEPTH;
 use holon_domain::log::{FrameRecord, Intents, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
+use holon_domain::nesting::is_value_too_deep;
 use holon_domain::provider::{AskedServer, ContextReduction, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::tool::ToolError;
@@ -13,6 +15,7 @@ use holon_domain::turn::LogSeq;
 use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::{CallId, Entropy, Timestamp, WorkItemId, limits, text};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One round of a turn with its tool calls and their intents.
@@ -147,11 +150,21 @@ pub fn blocks(lineage: &str, reply: Vec<ReplyBlock>, entropy: &mut dyn Entropy) 
         ReplyBlock::Call(call) => Some(Block::ToolCall(ToolCall {
             id: CallId::mint(entropy),
             name: call.name,
-            input: call.input,
+            input: storable(call.input),
             provider_id: call.provider_id.map(sealed),
         })),
     });
     Arc::new(blocks.collect())
+}
+
+/// Returns arguments as the log keeps them. Those that are nested too deeply are replaced by words, which no tool takes as
+/// arguments, so the call gets an error that the model can read.
+fn storable(input: Value) -> Value {
+    if is_value_too_deep(&input) {
+        format!("(arguments nested more than {JSON_DEPTH} levels deep)").into()
+    } else {
+        input
+    }
 }
 
 /// A failed request and its circumstances.
@@ -188,4 +201,43 @@ pub struct RoundTiming {
     pub completed_at: Timestamp,
     /// Duration of the request by the monotonic clock.
     pub provider_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use holon_domain::model::RequestedCall;
+
+    struct Ones;
+
+    impl Entropy for Ones {
+        fn next(&mut self) -> u128 {
+            1
+        }
+    }
+
+    #[test]
+    fn arguments_that_could_not_be_read_again_are_replaced_by_words() {
+        let nested =
+            |depth: usize| (0..depth).fold(Value::Null, |inner, _| Value::from(vec![inner]));
+        for (depth, is_kept) in [
+            (1, true),
+            (JSON_DEPTH, true),
+            (JSON_DEPTH + 1, false),
+            (126, false),
+        ] {
+            let input = nested(depth);
+            let call = RequestedCall {
+                provider_id: None,
+                name: "ExecCommand".to_owned(),
+                input: input.clone(),
+            };
+            let kept = blocks("a/b", vec![ReplyBlock::Call(call)], &mut Ones);
+            let Some(Block::ToolCall(call)) = kept.first() else {
+                panic!("a call");
+            };
+            assert_eq!(call.input == input, is_kept, "{depth}");
+            assert!(is_kept || call.input.is_string(), "{depth}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::delegation::WorktreeEnd;
 use crate::delivery::Outbox;
 use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
+use crate::nesting::parse_stored;
 use crate::queue::MessageSeq;
 use crate::time::Timestamp;
 use crate::tool_times::ToolTimes;
@@ -102,8 +103,8 @@ impl AgentRecord {
     pub fn from_row(row: AgentRow<'_>) -> Result<Self, serde_json::Error> {
         match (row.settings, row.counters) {
             (Some(settings), Some(counters)) => {
-                let settings = serde_json::from_str(settings)?;
-                let state = serde_json::from_str(row.record)?;
+                let settings = parse_stored(settings)?;
+                let state = parse_stored(row.record)?;
                 Ok(Self::of(settings, counters, state))
             }
             (Some(_), None) | (None, Some(_)) | (None, None) => {
@@ -117,7 +118,7 @@ impl AgentRecord {
     /// # Errors
     /// Fails if the text is not JSON of that shape.
     pub fn split_legacy_row(text: &str) -> Result<(Self, Vec<AttemptRecord>), serde_json::Error> {
-        let old: OldRow = serde_json::from_str(text)?;
+        let old: OldRow = parse_stored(text)?;
         Ok(old.split())
     }
 

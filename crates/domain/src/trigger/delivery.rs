@@ -3,6 +3,7 @@
 use super::DeliveryMode;
 use crate::id::{AgentId, MessageId, TriggerId, WaitId, WorkItemId};
 use crate::message::Body;
+use crate::nesting::is_too_deep;
 use crate::time::Timestamp;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +22,7 @@ pub struct DeliveryContent {
 }
 
 impl DeliveryContent {
-    /// Takes a payload: JSON stays structured, text stays text, and anything else is wrapped with its type. A payload
+    /// Takes a payload: JSON stays structured unless it is nested too deeply, text stays text, and anything else is wrapped with its type. A payload
     /// that contradicts its type is wrapped too.
     #[must_use]
     pub fn of(content_type: Option<String>, payload: &[u8]) -> Self {
@@ -29,6 +30,8 @@ impl DeliveryContent {
         let text = || std::str::from_utf8(payload).ok().map(Body::text);
         let known = match essence.as_deref() {
             _ if payload.is_empty() => Some(Body::text("")),
+            // A value that could not be stored and read again stays what was sent.
+            Some(kind) if is_json(kind) && is_too_deep(payload) => text(),
             Some(kind) if is_json(kind) => {
                 let value = serde_json::from_slice(payload).ok();
                 value.map(|value| Body::Json { value })
@@ -176,6 +179,9 @@ mod tests {
                 "{kind}"
             );
         }
+        let deep = format!("{}{}", "[".repeat(126), "]".repeat(126));
+        let json = Some("application/json");
+        assert_eq!(body(json, deep.as_bytes()), Body::text(deep.as_str()));
         assert_eq!(body(Some("text/plain"), b"hello"), Body::text("hello"));
         assert_eq!(body(None, b"hello"), Body::text("hello"));
         assert_eq!(body(None, b""), Body::text(""));

@@ -22,6 +22,25 @@ async fn a_body_over_the_limit_is_refused_with_413_and_reaches_no_agent() {
 }
 
 #[tokio::test]
+async fn a_body_that_could_not_be_read_again_is_refused_and_a_flatter_one_is_taken() {
+    let world = World::start().await;
+    let before = world.engine.commits().await;
+    let nested = |depth: usize| {
+        let value = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+        format!("{{\"json\":{value}}}")
+    };
+    for depth in [64, 100, 126, 5_000] {
+        let reply = world
+            .ask("POST", "/agents/main/enqueue", &nested(depth))
+            .await;
+        assert_eq!(reply.refusal(), (400, "invalid_request".into()), "{depth}");
+    }
+    assert_eq!(world.engine.commits().await, before);
+    let reply = world.ask("POST", "/agents/main/enqueue", &nested(63)).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+}
+
+#[tokio::test]
 async fn a_body_that_hides_its_size_is_refused_as_well() {
     let world = World::start().await;
     let chunk = format!("{:x}\r\n{}\r\n", 1 << 20, "x".repeat(1 << 20));
