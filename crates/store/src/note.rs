@@ -101,7 +101,10 @@ impl PreviousNote {
     }
 
     fn read(path: &Path) -> Option<Self> {
-        let text = std::fs::read_to_string(open::with_suffix(path, "-held")).ok()?;
+        let note = open::with_suffix(path, "-held");
+        // Anything else than a plain file is no note, and a pipe would be waited for.
+        let is_plain = std::fs::symlink_metadata(&note).is_ok_and(|found| found.is_file());
+        let text = is_plain.then(|| std::fs::read_to_string(&note).ok())??;
         let note = serde_json::from_str(&text).ok()?;
         let wal = std::fs::metadata(open::with_suffix(path, "-wal")).ok();
         let log = wal.filter(|found| found.len() > 0);

@@ -34,6 +34,7 @@ const MEMORY_EPOCH: &str = "in-memory";
 /// Opens the file for writing, creates it if it is missing, and migrates its schema.
 pub(crate) fn open_writable(path: &Path) -> Result<Connection, Error> {
     check_library()?;
+    check_plain(path)?;
     if !path
         .try_exists()
         .map_err(|error| file_error(path, &error))?
@@ -112,7 +113,29 @@ fn check_library() -> Result<(), Error> {
     }
 }
 
+/// A database, the files beside it that SQLite opens by itself, and the note of the process that holds it.
+const COMPANIONS: [&str; 5] = ["", "-journal", "-wal", "-shm", "-held"];
+
+/// Checks that the database and the files beside it are plain files, as far as they are there. Opening a pipe would wait
+/// for its other end for ever. The opener of the store refuses links.
+pub(crate) fn check_plain(path: &Path) -> Result<(), Error> {
+    for suffix in COMPANIONS {
+        let path = with_suffix(path, suffix);
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(file_error(&path, &error)),
+            Ok(found) if found.is_file() || found.is_symlink() => {}
+            Ok(_) => {
+                let reason = "it is not a regular file; move it away".to_owned();
+                return Err(Error::File { path, reason });
+            }
+        }
+    }
+    Ok(())
+}
+
 fn connect(path: &Path, mode: OpenFlags) -> Result<Connection, Error> {
+    check_plain(path)?;
     Connection::open_with_flags(path, mode | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|error| {
         Error::File {
             path: path.to_owned(),
@@ -422,5 +445,24 @@ mod tests {
             text.contains("s.sqlite3") && text.contains("\"memory\""),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_pipe_in_place_of_a_file_of_the_store_is_refused_by_name() {
+        for suffix in COMPANIONS {
+            let home = tempfile::tempdir().expect("a place");
+            let path = home.path().join("s.sqlite3");
+            drop(crate::Db::open(&path).expect("opens"));
+            let pipe = with_suffix(&path, suffix);
+            remove_if_present(&pipe).expect("removes");
+            rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+            let refused = crate::Db::open(&path).map(drop);
+            let text = refused.expect_err("is refused").to_string();
+            let name = pipe.display().to_string();
+            assert!(
+                text.contains(&name) && text.contains("move it away"),
+                "{text}"
+            );
+        }
     }
 }

@@ -102,14 +102,45 @@ impl Files {
             }
             Ok(_) => {}
         }
+        self.check_companions()?;
         let conn = connect(&path, access)?;
         check(&conn)?;
         Ok(Some(conn))
     }
 
+    /// Checks that everything beside the index is a plain file. SQLite would wait for the other end of a pipe for ever.
+    fn check_companions(&self) -> Result<(), IndexFault> {
+        for path in self.companions() {
+            match fs::symlink_metadata(&path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(IndexFault::of_file(&path, &error)),
+                Ok(found) if !found.is_file() => {
+                    return Err(IndexFault::unsound(
+                        "a file beside it is not a regular file",
+                    ));
+                }
+                Ok(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn companions(&self) -> impl Iterator<Item = PathBuf> {
+        let index = self.index();
+        COMPANIONS.into_iter().map(move |suffix| {
+            let mut name = index.clone().into_os_string();
+            name.push(suffix);
+            PathBuf::from(name)
+        })
+    }
+
     /// Makes an empty index. The marker is written first, so that an interrupted build is noticed.
     pub(super) fn create(&self) -> Result<Connection, IndexFault> {
         self.mark()?;
+        // What stands beside an index that is gone belongs to no index.
+        for stray in self.companions().filter(|path| *path != self.index()) {
+            remove_if_present(&stray)?;
+        }
         let path = self.index();
         let mut options = OpenOptions::new();
         let made = options.write(true).create_new(true).mode(0o600).open(&path);
@@ -127,16 +158,8 @@ impl Files {
 
     /// Removes the index with everything beside it. What is no plain file is removed by its name only.
     pub(super) fn discard(&self) -> Result<(), IndexFault> {
-        for companion in COMPANIONS {
-            let mut name = self.index().into_os_string();
-            name.push(companion);
-            let path = PathBuf::from(name);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(IndexFault::of_file(&path, &error));
-                }
-                Ok(()) | Err(_) => {}
-            }
+        for path in self.companions() {
+            remove_if_present(&path)?;
         }
         Ok(())
     }
@@ -164,13 +187,16 @@ impl Files {
     }
 
     pub(super) fn unmark(&self) -> Result<(), IndexFault> {
-        let path = self.marker();
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(IndexFault::of_file(&path, &error))
-            }
-            Ok(()) | Err(_) => Ok(()),
+        remove_if_present(&self.marker())
+    }
+}
+
+fn remove_if_present(path: &Path) -> Result<(), IndexFault> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(IndexFault::of_file(path, &error))
         }
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
