@@ -44,7 +44,7 @@ pub(crate) fn handle_set_back(
             | DueAction::HintTick
             | DueAction::CatchUp
             | DueAction::DeliveryRetry { .. } => move_own(draft, running, pause),
-            DueAction::TimerFire { timer_id } => {
+            DueAction::TimerFire { timer_id, .. } => {
                 timer::move_length(draft, running.id, timer_id, pause)
             }
         };
@@ -54,7 +54,7 @@ pub(crate) fn handle_set_back(
     }
     for slot in slots {
         let moved = match &slot.due {
-            DueAction::TimerFire { timer_id } => timer::plan_anew(draft, slot.id, timer_id),
+            DueAction::TimerFire { timer_id, .. } => timer::plan_anew(draft, slot.id, timer_id),
             DueAction::ProviderPauseOver { .. } => move_day_end(draft, slot),
             DueAction::RestOver { .. }
             | DueAction::PaceOver
