@@ -237,6 +237,40 @@ fn the_tick_of_a_wake_refers_to_the_waits_that_it_ended() {
 }
 
 #[test]
+fn the_ends_of_several_waits_on_one_revoked_trigger_are_all_told() {
+    let (mut world, first) = working();
+    let trigger_id = wakes(&world).id;
+    let blocked_wait = |world: &mut World, id: &WorkItemId| {
+        let on_trigger = WakeCondition::Trigger {
+            external_trigger_id: wakes(world).id,
+        };
+        call(world, vec![update(id, blocked("no key", 3_600_000))]);
+        call(world, vec![wait_for(vec![on_trigger])]);
+    };
+    blocked_wait(&mut world, &first);
+    world.send(prompt());
+    let second = agent_makes(&mut world);
+    call(&mut world, vec![pick(&second)]);
+    blocked_wait(&mut world, &second);
+    assert_eq!(world.agent.work.active_waits, 2);
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    assert_eq!(tick_of(&world).as_deref(), Some("wait_over"));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    let told: BTreeSet<&str> = turn
+        .waits
+        .iter()
+        .map(|note| note.wait_id.as_str())
+        .collect();
+    let ended: BTreeSet<&str> = world.waits.iter().map(|wait| wait.id.as_str()).collect();
+    assert_eq!((told.len(), told), (2, ended));
+    let (words, _) = began_with(&world);
+    for id in [first, second] {
+        assert!(words.contains(id.as_str()), "{words}");
+    }
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
 fn a_wake_delivery_is_a_hint_and_never_enqueues_its_content() {
     let mut world = states::calling_model();
     let trigger = wakes(&world);
