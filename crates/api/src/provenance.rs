@@ -323,15 +323,26 @@ impl Provenance {
                     e.causation_id.as_ref(),
                 )
             },
-            Event::WakeHintCoalesced(e) => Self::wake(
-                e.external_trigger_id.as_ref(),
-                e.source.as_ref(),
-                e.correlation_id.as_ref(),
-                e.causation_id.as_ref(),
-            ),
-            Event::WakeHintIgnored(e) => {
-                Self::wake(e.external_trigger_ids.first(), None, None, None)
-            }
+            Event::WakeHintCoalesced(e) => Self {
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                ..Self::wake(
+                    e.external_trigger_id.as_ref(),
+                    e.source.as_ref(),
+                    e.correlation_id.as_ref(),
+                    e.causation_id.as_ref(),
+                )
+            },
+            Event::WakeHintIgnored(e) => Self {
+                trust: e.authority_class.map(TrustLevel::from),
+                authority_class: e.authority_class,
+                ..Self::wake(
+                    e.external_trigger_ids.first(),
+                    e.source.as_ref(),
+                    e.correlation_id.as_ref(),
+                    e.causation_id.as_ref(),
+                )
+            },
             Event::SessionStateChanged(e) => Self::run(e.current_run_id.as_ref()),
             Event::TurnResumed(e) => Self::run(Some(&e.run_id)),
             Event::TurnSuspended(e) => Self::run(Some(&e.run_id)),
@@ -446,9 +457,13 @@ impl Provenance {
         causation_id: Option<&String>,
     ) -> Self {
         Self {
-            origin: trigger.map(|id| Origin::Callback {
-                descriptor_id: id.to_string(),
-                source: source.cloned(),
+            origin: Some(match trigger {
+                Some(id) => Origin::Callback {
+                    descriptor_id: id.to_string(),
+                    source: source.cloned(),
+                },
+                // Every wake that names no trigger is the request of an operator.
+                None => Origin::Operator { actor_id: None },
             }),
             external_trigger_id: trigger.cloned(),
             source: source.cloned(),

@@ -21,9 +21,14 @@ pub(crate) struct HostOptions {
 }
 
 impl HostOptions {
-    /// Names the host at a URL.
+    /// Names the host at a URL. The path of the token file is made absolute: the command may be run in another directory.
+    /// `-` stands for the standard input.
     pub(crate) fn of_url(url: &str, token_file: &Path) -> Self {
-        let file = token_file.display().to_string();
+        let absolute = match token_file == Path::new("-") {
+            true => token_file.to_owned(),
+            false => std::path::absolute(token_file).unwrap_or_else(|_| token_file.to_owned()),
+        };
+        let file = absolute.display().to_string();
         Self {
             words: format!("--connect {} --token-file {}", quoted(url), quoted(&file)),
             is_remote: true,
@@ -126,6 +131,12 @@ mod tests {
         let options = HostOptions::of_url("http://10.0.0.5:7878", Path::new("/users/jo/my token"));
         let host = "--connect http://10.0.0.5:7878 --token-file '/users/jo/my token'";
         assert_eq!(options.words, host);
+        let here = std::env::current_dir().expect("a directory");
+        for (file, named) in [("jo", here.join("jo")), ("-", "-".into())] {
+            let words = HostOptions::of_url("http://box:1", Path::new(file)).words;
+            let file = quoted(&named.display().to_string()).into_owned();
+            assert_eq!(words, format!("--connect http://box:1 --token-file {file}"));
+        }
         for (text, expected) in [
             (
                 "list them: holon agent list",

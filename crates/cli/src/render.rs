@@ -74,6 +74,19 @@ fn hang(words: &str, columns: usize) -> String {
         .replace('\n', &format!("\n{:columns$}", ""))
 }
 
+/// Returns the reason of a posture, in which proposed commands name the host. The words with which an agent says what it
+/// waits for stay as they are.
+fn posture_words(reason: &str) -> String {
+    let parts = reason.split("; ").map(|part| {
+        if part.starts_with("waits for: ") {
+            part.to_owned()
+        } else {
+            addressing::hint(part)
+        }
+    });
+    parts.collect::<Vec<_>>().join("; ")
+}
+
 /// Renders one brief: time, kind, text, and the next step of the operator unless the text names it.
 pub(crate) fn brief(brief: &Brief) -> String {
     let mark = match brief.kind.as_str() {
@@ -81,20 +94,25 @@ pub(crate) fn brief(brief: &Brief) -> String {
         "failure" => "FAILED",
         kind => kind,
     };
-    let mut lines = vec![format!(
-        "{} {mark}: {}",
-        brief.created_at,
-        hang(&brief.text, 4)
-    )];
-    if let Some(note) = &brief.note {
-        lines.push(format!("    note: {}", one_line(note)));
-    }
     let action = brief.action_required.as_ref();
     // Whole, because it ends with what an answer must name.
     let step = action.and_then(|action| action.get("next_step")?.as_str());
     let step = step.unwrap_or_default().trim_end();
+    // The next step of a question repeats the agent's own words.
+    let named_step = match action.is_some_and(asks_for_answer) {
+        true => step.to_owned(),
+        false => addressing::hint(step),
+    };
+    let text = match step.is_empty() {
+        true => brief.text.clone(),
+        false => brief.text.replace(step, &named_step),
+    };
+    let mut lines = vec![format!("{} {mark}: {}", brief.created_at, hang(&text, 4))];
+    if let Some(note) = &brief.note {
+        lines.push(format!("    note: {}", one_line(note)));
+    }
     if !step.is_empty() && !brief.text.contains(step) {
-        lines.push(format!("    next: {}", one_line(step)));
+        lines.push(format!("    next: {}", one_line(&named_step)));
     }
     if action.is_some_and(asks_for_answer) && !brief.agent_id.is_empty() {
         let agent = &brief.agent_id;

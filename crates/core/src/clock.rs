@@ -55,7 +55,7 @@ pub(crate) fn handle_set_back(
             | DueAction::HintTick
             | DueAction::CatchUp
             | DueAction::DeliveryRetry { .. } => move_own(draft, running, pause),
-            DueAction::TimerFire { timer_id } => {
+            DueAction::TimerFire { timer_id, .. } => {
                 timer::move_length(draft, running.id, timer_id, pause)
             }
         };
@@ -65,7 +65,9 @@ pub(crate) fn handle_set_back(
     }
     for slot in slots {
         let moved = match &slot.due {
-            DueAction::TimerFire { timer_id } => timer::plan_anew(draft, slot.id, timer_id, step),
+            DueAction::TimerFire { timer_id, .. } => {
+                timer::plan_anew(draft, slot.id, timer_id, step)
+            }
             DueAction::ProviderPauseOver { .. } => move_day_end(draft, slot, step.since),
             DueAction::RestOver { .. }
             | DueAction::PaceOver

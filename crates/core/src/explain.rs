@@ -74,7 +74,7 @@ fn planned_wakes(agent: &AgentRecord, rows: &ExplainedRows) -> Vec<PlannedWake> 
             DueAction::RestOver {
                 reason: Some(reason),
             } => format!("{}: {reason}", describe(due)),
-            DueAction::TimerFire { timer_id } => {
+            DueAction::TimerFire { timer_id, .. } => {
                 let timer = rows.timers.iter().find(|timer| timer.id == *timer_id);
                 format!("{}{}", describe(due), timer_words(agent, timer))
             }

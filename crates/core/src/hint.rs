@@ -146,6 +146,7 @@ pub(crate) fn coalesced(key: &str, hint: &WakeHint) -> Event {
         source: hint.source.as_deref().map(shown),
         correlation_id: hint.correlation_id.as_deref().map(shown),
         causation_id: hint.causation_id.as_deref().map(shown),
+        authority_class: Some(tick::authority_of(std::slice::from_ref(hint))),
     })
 }
 

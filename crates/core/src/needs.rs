@@ -242,7 +242,7 @@ fn name_due(due: &DueAction, needs: &mut Needs) {
             needs.work_items.insert(work_item_id.clone());
         }
         DueAction::WaitOver { .. } => needs.active_waits = true,
-        DueAction::TimerFire { timer_id } => {
+        DueAction::TimerFire { timer_id, .. } => {
             needs.timers.insert(timer_id.clone());
         }
         DueAction::CatchUp => {

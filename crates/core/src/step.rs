@@ -280,7 +280,7 @@ fn handle_due(draft: &mut Draft<'_>, id: DueId, planned_at: Timestamp, due: &Due
             return tick::handle_recheck(draft, id, work_item_id);
         }
         DueAction::WaitOver { wait_id } => return wait::handle_due(draft, id, wait_id, planned_at),
-        DueAction::TimerFire { timer_id } => {
+        DueAction::TimerFire { timer_id, .. } => {
             return timer::handle_due(draft, id, timer_id, planned_at);
         }
         DueAction::RestOver { .. }

@@ -316,9 +316,21 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
     });
     if words.is_empty() {
         let shown = |hint: &WakeHint| text::preview(&hint.key, limits::EVENT_PREVIEW_BYTES);
+        let only = match hints.as_slice() {
+            [hint] => Some(hint),
+            _ => None,
+        };
+        let of_only = |field: fn(&WakeHint) -> Option<&String>| {
+            let named = only.and_then(field);
+            named.map(|words| text::preview(words, limits::EVENT_PREVIEW_BYTES))
+        };
         draft.event(Event::WakeHintIgnored(WakeHintIgnored {
             keys: hints.iter().map(shown).collect(),
             external_trigger_ids: trigger_ids(&hints),
+            source: of_only(|hint| hint.source.as_ref()),
+            correlation_id: of_only(|hint| hint.correlation_id.as_ref()),
+            causation_id: of_only(|hint| hint.causation_id.as_ref()),
+            authority_class: Some(authority_of(&hints)),
         }));
     }
     let sources = WakeSources {

@@ -72,16 +72,8 @@ pub(crate) fn create(
     let Some(first) = slots::next(&new.schedule, draft.now) else {
         return Err(slots::refusal(slots::ScheduleError::NeverFires));
     };
-    let id = TimerId::mint(draft.entropy);
-    let action = DueAction::TimerFire {
-        timer_id: id.clone(),
-    };
-    let due = match start {
-        FirstSlot::ByTime => draft.set_slot(first, action),
-        FirstSlot::ByLength => draft.set_due(first, action),
-    };
-    let timer = TimerRecord {
-        id,
+    let mut timer = TimerRecord {
+        id: TimerId::mint(draft.entropy),
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
         schedule: new.schedule.clone(),
@@ -95,11 +87,16 @@ pub(crate) fn create(
         wait_recorded: false,
         queued_tick: None,
         next_fire_at: Some(first),
-        due: Some(due),
+        due: None,
         last_fired_at: None,
         fire_count: 0,
         missed_count: 0,
     };
+    let action = fire_action(&timer);
+    timer.due = Some(match start {
+        FirstSlot::ByTime => draft.set_slot(first, action),
+        FirstSlot::ByLength => draft.set_due(first, action),
+    });
     draft.agent.work.active_timers += 1;
     draft.event(Event::TimerCreated(TimerCreated {
         timer_id: timer.id.clone(),
@@ -136,11 +133,17 @@ pub(crate) fn restore(draft: &mut Draft<'_>, mut timer: TimerRecord) {
     draft.put_timer(timer);
 }
 
+/// Builds the action of a timer's due entries.
+fn fire_action(timer: &TimerRecord) -> DueAction {
+    DueAction::TimerFire {
+        timer_id: timer.id.clone(),
+        by_operator: timer.is_by_operator(),
+    }
+}
+
 /// Sets the due entry of the next slot. The time from one slot of an interval to the next is a length.
 fn set_next(draft: &mut Draft<'_>, timer: &TimerRecord, at: Timestamp) -> DueId {
-    let due = DueAction::TimerFire {
-        timer_id: timer.id.clone(),
-    };
+    let due = fire_action(timer);
     match &timer.schedule {
         TimerSchedule::Every { .. } => {
             let set_at = draft.now.min(at);
@@ -276,7 +279,7 @@ fn fire(draft: &mut Draft<'_>, mut timer: TimerRecord, arrived: ArrivedSlot, pas
             let all = std::iter::once(planned_at).chain(newest);
             let all: Vec<Timestamp> = all.collect();
             let kept = all.len().min(limits::MISSED_SLOTS as usize);
-            all[all.len() - kept..].to_vec()
+            thin_out(&all[all.len() - kept..], timer.shortest_interval_ms())
         }
     };
     let mut sent = 0;
@@ -329,6 +332,24 @@ fn fire(draft: &mut Draft<'_>, mut timer: TimerRecord, arrived: ArrivedSlot, pas
             drop(close(draft, timer, TimerStatus::Completed));
         }
     }
+}
+
+/// Returns the slots that are told: the newest one, and before it those that are apart by at least the shortest interval.
+fn thin_out(slots: &[Timestamp], shortest_ms: Option<u64>) -> Vec<Timestamp> {
+    let Some(shortest_ms) = shortest_ms else {
+        return slots.to_vec();
+    };
+    let mut told: Vec<Timestamp> = Vec::new();
+    for slot in slots.iter().rev() {
+        if told
+            .last()
+            .is_none_or(|later| later.millis_since(*slot) >= shortest_ms)
+        {
+            told.push(*slot);
+        }
+    }
+    told.reverse();
+    told
 }
 
 /// Plans the next slot. Slots that come too soon after the one that came at `came_at` are passed over.

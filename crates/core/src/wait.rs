@@ -31,6 +31,7 @@ use crate::subsystem::WAIT_OVER;
 use crate::tick::tick_authority;
 use crate::work;
 use holon_domain::agent::Lifecycle;
+use holon_domain::authority::AuthorityClass;
 use holon_domain::event::{Event, SystemTickEmitted, WaitingIntentCancelled, WaitingIntentEnded};
 use holon_domain::message::{MessageKind, Priority};
 use holon_domain::timer::DueId;
@@ -81,8 +82,8 @@ fn is_ended_by(wait: &WaitRecord, wake: WakeEvent<'_>) -> bool {
     }
 }
 
-/// Wakes the agent for waits that ended without a message. The next tick takes up an item that may run now; the agent
-/// itself and an item that is still blocked get a tick that reports the end.
+/// Wakes the agent for waits that ended without a message. The next tick takes up an item that may run now; one tick
+/// reports the ends of the other waits, which are those of the agent itself and of items that are still blocked.
 pub(crate) fn report_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened: &str) {
     let has_tick = |draft: &Draft<'_>, wait: &WaitRecord| {
         let item = wait
@@ -98,11 +99,46 @@ pub(crate) fn report_ended(draft: &mut Draft<'_>, ended: &[WaitRecord], happened
     for wait in told {
         leave_note(draft, wait);
     }
-    let untold = untold.first().copied();
-    if let Some(wait) = untold.filter(|_| draft.agent.lifecycle != Lifecycle::Deleting) {
-        let words = format!("{happened} You waited for: {}", wait.waiting_for);
-        tick(draft, wait, words, draft.now);
+    let untold: Vec<WaitRecord> = untold.into_iter().cloned().collect();
+    if let Some(wait) = untold.first()
+        && draft.agent.lifecycle != Lifecycle::Deleting
+    {
+        let tick = WaitTick {
+            subsystem: WAIT_OVER,
+            words: format!("{happened} {}", waited_for(&untold)),
+            planned_at: draft.now,
+            notes: notes_of_ended(&untold),
+            authority: weakest_authority(&untold),
+        };
+        send_tick(draft, wait, tick);
     }
+}
+
+/// Returns the authority of a text that repeats the reasons of waits.
+fn weakest_authority(waits: &[WaitRecord]) -> AuthorityClass {
+    let classes = waits.iter().map(|wait| wait.authority);
+    classes
+        .reduce(AuthorityClass::weaker)
+        .unwrap_or(AuthorityClass::weakest())
+}
+
+/// Names what waits were for: the reason of a single one, the shortened reasons of several.
+fn waited_for(waits: &[WaitRecord]) -> String {
+    if let [wait] = waits {
+        return format!("You waited for: {}", wait.waiting_for);
+    }
+    let shown = waits.iter().take(limits::WAIT_NOTES).map(|wait| {
+        let reason = text::preview(&wait.waiting_for, limits::WAIT_NOTE_BYTES);
+        let item = wait.work_item_id.as_ref();
+        let whose = item.map_or_else(String::new, |item| format!(" ({item})"));
+        format!("{reason}{whose}")
+    });
+    let shown: Vec<String> = shown.collect();
+    let more = match waits.len() - shown.len() {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    format!("You waited for: {}{more}", shown.join("; "))
 }
 
 /// Leaves word of an ended wait for the next tick of its item.
@@ -200,6 +236,7 @@ fn tick(draft: &mut Draft<'_>, wait: &WaitRecord, words: String, planned_at: Tim
         words,
         planned_at,
         notes: ended,
+        authority: wait.authority,
     };
     send_tick(draft, wait, tick);
 }
@@ -210,12 +247,13 @@ struct WaitTick {
     words: String,
     planned_at: Timestamp,
     notes: Vec<WaitNote>,
+    /// Authority of the turns that declared the waits whose text it repeats.
+    authority: AuthorityClass,
 }
 
-/// Queues a tick about a wait. The text repeats the turn that declared the wait, so the tick has no more authority than
-/// that turn.
+/// Queues a tick that names a wait. It has no more authority than the text that it repeats.
 fn send_tick(draft: &mut Draft<'_>, wait: &WaitRecord, tick: WaitTick) {
-    let authority = tick_authority(wait.authority, Fault::WaitTickAuthority);
+    let authority = tick_authority(tick.authority, Fault::WaitTickAuthority);
     let metadata = match &wait.work_item_id {
         Some(id) => json!({ "work_item_id": id, "waiting_intent_id": wait.id }),
         None => json!({ "waiting_intent_id": wait.id }),

@@ -259,7 +259,8 @@ pub struct ChildSupervision {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept_reasons: Vec<String>,
     /// The first files of a kept worktree that differ from the commit at which it began. While `cleanup_status` is
-    /// `pending` these are the files that patches of the child changed, as far as its memory names them.
+    /// `pending`, and for a child that has no worktree, these are the files that patches of the child changed, as far as
+    /// its memory names them; a child whose end was heard of late has none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed_files: Vec<String>,
     /// Number of all such files. Absent until the worktree was looked at.
@@ -386,12 +387,13 @@ impl TaskRecord {
             cleanup_owner: "supervision_task".to_owned(),
             cleanup_status: seen.map(|seen| seen.cleanup_status),
             kept_reasons: seen.map_or_else(Vec::new, |seen| seen.kept_reasons.clone()),
-            changed_files: seen.map_or_else(Vec::new, |seen| match seen.cleanup_status {
-                CleanupStatus::Pending => child.changed_files.clone(),
-                CleanupStatus::InUse | CleanupStatus::Retained | CleanupStatus::Removed => {
-                    seen.changed_files.clone()
-                }
-            }),
+            changed_files: match seen.map(|seen| (seen, seen.cleanup_status)) {
+                None | Some((_, CleanupStatus::Pending)) => child.changed_files.clone(),
+                Some((
+                    seen,
+                    CleanupStatus::InUse | CleanupStatus::Retained | CleanupStatus::Removed,
+                )) => seen.changed_files.clone(),
+            },
             changed_files_total: seen.and_then(|seen| seen.changed_files_total),
             followup_target: "parent_supervisor".to_owned(),
         })

@@ -118,6 +118,9 @@ pub enum LogEntry {
         /// Position of the message, whose body is in the message table.
         message_seq: MessageSeq,
         boundary: InterjectionBoundary,
+        /// What the message did to waits when it joined. Absent if that is what it did at its admission.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits: Option<Vec<WaitNote>>,
     },
     /// An answer of a model, with its calls.
     AssistantRound {

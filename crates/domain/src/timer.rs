@@ -35,7 +35,13 @@ pub enum DueAction {
     /// The latest time of a wait has come.
     WaitOver { wait_id: WaitId },
     /// A slot of a timer has come.
-    TimerFire { timer_id: TimerId },
+    TimerFire {
+        timer_id: TimerId,
+        /// True if an operator causes the ticks of the timer, so that no pause between own turns holds them back.
+        /// False in entries of earlier builds.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        by_operator: bool,
+    },
     /// The pause before another attempt of a delivery ends.
     DeliveryRetry { route: DeliveryRoute },
     /// A started agent handles the timers and waits that became due while it was stopped.

@@ -172,6 +172,7 @@ impl RoundRequest {
             entries: &rows.log.entries,
             messages: &rows.messages,
             queued: &joining.joining,
+            waits: &rows.waits,
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
             entered_guidance: holon_tools::use_workspace::entered_guidance,

@@ -148,6 +148,12 @@ fn task_list(tasks: &[TaskListEntry], most: usize) -> String {
 /// have come before the turn began, so the label names the time.
 #[must_use]
 pub fn interjection_text(message: &MessageEnvelope) -> String {
+    joined_text(message, None)
+}
+
+/// Renders the same with what the message did to waits when it joined; `None` if that is what it did at its admission.
+#[must_use]
+pub(crate) fn joined_text(message: &MessageEnvelope, waits: Option<&[WaitNote]>) -> String {
     let what = match message.kind {
         MessageKind::TaskResult => "The result of a task that ended",
         MessageKind::OperatorPrompt
@@ -165,7 +171,7 @@ pub fn interjection_text(message: &MessageEnvelope) -> String {
     format!(
         "{what} at {} joins this turn:{}\n{}\n{}",
         message.created_at,
-        wait_notes::render(&message.waits),
+        wait_notes::render(waits.unwrap_or(&message.waits)),
         provenance::full(message),
         fence::content(message, Extent::Whole),
     )

@@ -23,7 +23,7 @@ pub use joining::{Joining, split_by_size};
 pub use parts::explain;
 pub use reminder::ReminderTerms;
 
-use crate::context::interjection_text;
+use crate::context::joined_text;
 use crate::work::PlanFile;
 use fold::Fold;
 use guidance::EnteredGuidance;
@@ -36,6 +36,7 @@ use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::text;
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::OpenTurn;
+use holon_domain::wait::{WaitNote, WaitRecord};
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
 use reminder::Reminder;
 use std::collections::HashMap;
@@ -58,6 +59,8 @@ pub struct ConversationInput<'a> {
     pub messages: &'a HashMap<MessageSeq, MessageEnvelope>,
     /// Messages that join with this request.
     pub queued: &'a [QueueEntry],
+    /// The agent's active waits. The messages that join end or interrupt them once the request is answered.
+    pub waits: &'a [WaitRecord],
     /// Renders the result of a call for the model.
     pub receipt: fn(&ToolEnvelope) -> String,
     /// Renders the result of a call in about so many bytes.
@@ -157,11 +160,7 @@ fn tokens_of(items: &[ConversationItem]) -> usize {
 pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
     let recaps = valid_recaps(input.entries);
     let covered = recaps.last().map_or(0, |recap| recap.last_round);
-    let joining: Vec<ConversationItem> = input
-        .queued
-        .iter()
-        .map(|entry| interjection_item(&entry.envelope))
-        .collect();
+    let joining = joining_items(input);
     let joining_tokens = tokens_of(&joining);
     let room = input.room_tokens.saturating_sub(joining_tokens);
     let fold = fold::fold(input, recaps, spans(input, covered), room);
@@ -179,6 +178,16 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
         reminder_text: reminded,
         compaction,
     }
+}
+
+/// Renders the messages that join, each with what it will have done to waits, as later requests of the turn repeat it.
+fn joining_items(input: &ConversationInput<'_>) -> Vec<ConversationItem> {
+    let mut waits = input.waits.to_vec();
+    let joining = input.queued.iter().map(|entry| {
+        let notes = WaitRecord::notes_at_joining(&mut waits, &entry.envelope);
+        interjection_item(&entry.envelope, notes.as_deref())
+    });
+    joining.collect()
 }
 
 /// Puts the parts in order. The operator messages of folded rounds stand before the recap of those rounds.
@@ -274,8 +283,11 @@ fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<Conversati
             is_error: envelope.error().is_some(),
             image: None,
         }),
-        LogEntry::Interjection { message_seq, .. } => {
-            input.messages.get(message_seq).map(interjection_item)
+        LogEntry::Interjection {
+            message_seq, waits, ..
+        } => {
+            let message = input.messages.get(message_seq);
+            message.map(|message| interjection_item(message, waits.as_deref()))
         }
         LogEntry::ContinuationPrompt { text, .. } => {
             Some(ConversationItem::User { text: text.clone() })
@@ -287,8 +299,8 @@ fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<Conversati
     }
 }
 
-fn interjection_item(message: &MessageEnvelope) -> ConversationItem {
+fn interjection_item(message: &MessageEnvelope, waits: Option<&[WaitNote]>) -> ConversationItem {
     ConversationItem::User {
-        text: interjection_text(message),
+        text: joined_text(message, waits),
     }
 }

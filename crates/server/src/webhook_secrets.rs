@@ -71,14 +71,20 @@ impl WebhookSecrets {
         look_up.await
     }
 
-    /// Notes the agents that accept webhooks, which are looked up once. Requests at the same time wait for it.
-    pub(crate) async fn fill(&self, look_up: impl Future<Output = Vec<AgentId>>) {
-        let fill = async {
-            for agent_id in look_up.await {
+    /// Notes the agents that accept webhooks, which are looked up once. Requests at the same time wait for it. `Err` has
+    /// those that could be read; the next request looks them up again.
+    pub(crate) async fn fill(
+        &self,
+        look_up: impl Future<Output = Result<Vec<AgentId>, Vec<AgentId>>>,
+    ) {
+        let note_all = |agents: Vec<AgentId>| {
+            for agent_id in agents {
                 self.note_receiver(&agent_id, true);
             }
         };
-        self.filled.get_or_init(|| fill).await;
+        let fill = async { look_up.await.map(note_all).map_err(note_all) };
+        // A look that failed leaves the cell empty.
+        self.filled.get_or_try_init(|| fill).await.ok();
     }
 
     /// Returns true if an agent of this name is known to accept webhooks.
@@ -164,6 +170,23 @@ mod tests {
             secrets.find_terms(look_up()),
         );
         assert_eq!(most.into_inner(), LOOKUPS_AT_ONCE as u64);
+    }
+
+    #[tokio::test]
+    async fn receivers_that_could_not_be_listed_are_listed_again() {
+        let secrets = WebhookSecrets::default();
+        let name = |name: &str| AgentId::parse(name).expect("a name");
+        let looks = AtomicU64::new(0);
+        let look = |found: Result<Vec<AgentId>, Vec<AgentId>>| async {
+            looks.fetch_add(1, Ordering::Relaxed);
+            found
+        };
+        secrets.fill(look(Err(vec![name("first")]))).await;
+        assert!(secrets.is_receiver(&name("first")), "it could be read");
+        secrets.fill(look(Ok(vec![name("second")]))).await;
+        assert!(secrets.is_receiver(&name("second")));
+        secrets.fill(look(Ok(vec![name("third")]))).await;
+        assert_eq!(looks.into_inner(), 2, "a whole list is not asked for again");
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn kind_of(due: &DueAction) -> String {
         DueAction::DeliveryRetry { route } => return format!("delivery to {}", route.key()),
         DueAction::Recheck { work_item_id } => return format!("recheck of {work_item_id}"),
         DueAction::WaitOver { wait_id } => return format!("end of {wait_id}"),
-        DueAction::TimerFire { timer_id } => return format!("{SLOT}{timer_id}"),
+        DueAction::TimerFire { timer_id, .. } => return format!("{SLOT}{timer_id}"),
     };
     kind.to_owned()
 }

@@ -189,7 +189,7 @@ impl World {
         let Some(row) = self.next_due_row()? else {
             return Ok(false);
         };
-        let DueAction::TimerFire { timer_id } = &row.due else {
+        let DueAction::TimerFire { timer_id, .. } = &row.due else {
             return Ok(false);
         };
         let known = self.model.agent(&row.agent_id);

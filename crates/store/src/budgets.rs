@@ -32,17 +32,30 @@ pub(crate) const REMOVE: &str = "DELETE FROM budgets WHERE scope = ?1 AND key = 
 /// Removes a row by the bytes of its name, which may be no text.
 const REMOVE_NAMED: &str = "DELETE FROM budgets WHERE CAST(scope AS BLOB) = ?1 AND CAST(key AS BLOB) = ?2 \
      AND CAST(period AS BLOB) = ?3";
-/// A budget of a day begins anew with the first charge of another day. Sums saturate. A charge never makes a damaged row
-/// look sound: what was spent under it is not known.
-pub(crate) const SPEND: &str = "UPDATE budgets SET \
-     spent_tokens = CASE WHEN period = 'day' AND day <> ?3 THEN ?4 \
-         ELSE min(spent_tokens, 9223372036854775807 - ?4) + ?4 END, \
-     spent_micro_usd = CASE WHEN period = 'day' AND day <> ?3 THEN ?5 \
-         ELSE min(spent_micro_usd, 9223372036854775807 - ?5) + ?5 END, \
-     unpriced_calls = CASE WHEN period = 'day' AND day <> ?3 THEN ?6 \
-         ELSE min(unpriced_calls, 9223372036854775807 - ?6) + ?6 END, \
-     day = ?3 WHERE scope = ?1 AND key = ?2 AND spent_tokens >= 0 AND spent_micro_usd >= 0 AND unpriced_calls >= 0 \
-     AND day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'";
+/// Conditions of a row whose sums and day are sound. A charge never makes a damaged row look sound: what was spent under
+/// it is not known.
+macro_rules! sound {
+    () => {
+        "spent_tokens >= 0 AND spent_micro_usd >= 0 AND unpriced_calls >= 0 \
+         AND day GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'"
+    };
+}
+/// Adds a charge to the budgets of all time, and to those of a day that have its day. Sums saturate.
+pub(crate) const SPEND: &str = concat!(
+    "UPDATE budgets SET spent_tokens = min(spent_tokens, 9223372036854775807 - ?4) + ?4, \
+     spent_micro_usd = min(spent_micro_usd, 9223372036854775807 - ?5) + ?5, \
+     unpriced_calls = min(unpriced_calls, 9223372036854775807 - ?6) + ?6, day = ?3 \
+     WHERE scope = ?1 AND key = ?2 AND (period <> 'day' OR day = ?3) AND ",
+    sound!()
+);
+/// Finds the budget of a day that counts for another day.
+pub(crate) const OF_OTHER_DAY: &str = concat!(
+    "SELECT 1 FROM budgets WHERE scope = ?1 AND key = ?2 AND period = 'day' AND day <> ?3 AND ",
+    sound!()
+);
+/// Lets the budget of a day count for another day, with what was used in that day.
+pub(crate) const BEGIN_DAY: &str = "UPDATE budgets SET day = ?3, spent_tokens = ?4, spent_micro_usd = ?5, \
+     unpriced_calls = ?6 WHERE scope = ?1 AND key = ?2 AND period = 'day'";
 
 /// The result of setting a budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +64,35 @@ pub enum BudgetChange {
     Changed,
     /// The host has as many budgets as it may.
     TooMany,
+}
+
+/// A row that can be read.
+struct SoundRow {
+    standing: BudgetStanding,
+    /// True if its sums are those of another day than the one that was asked for. The clock may have been set back to a day
+    /// that has usage already.
+    is_of_other_day: bool,
+}
+
+impl SoundRow {
+    /// Returns the budget with its meter of a day, without what open calls have reserved.
+    fn into_standing(self, conn: &Connection, day: &str) -> Result<BudgetStanding, Error> {
+        let Self {
+            mut standing,
+            is_of_other_day,
+        } = self;
+        if is_of_other_day {
+            let (tokens, cost, unpriced) = used(conn, &standing.budget.key, day)?;
+            let number = |stored: i64| u64::try_from(stored).unwrap_or(u64::MAX);
+            standing.meter = BudgetMeter {
+                spent_tokens: number(tokens),
+                spent_micro_usd: number(cost),
+                unpriced_calls: number(unpriced),
+                ..BudgetMeter::default()
+            };
+        }
+        Ok(standing)
+    }
 }
 
 /// A row that cannot be read, with the bytes of its name.
@@ -96,7 +138,7 @@ fn with_limits_of_before(conn: &Connection, budget: &Budget, day: &str) -> Resul
     )?;
     let mut budget = budget.clone();
     if let Some(Some(Ok(before))) = found {
-        let before = before.budget;
+        let before = before.standing.budget;
         budget.limit_tokens = budget.limit_tokens.or(before.limit_tokens);
         budget.limit_micro_usd = budget.limit_micro_usd.or(before.limit_micro_usd);
     }
@@ -128,12 +170,12 @@ fn remove_damaged(conn: &Connection, key: &BudgetKey) -> Result<usize, Error> {
 }
 
 /// Reads the rows of budgets, without what open calls have reserved, and those that cannot be read.
-fn rows(conn: &Connection, day: &str) -> Result<(Vec<BudgetStanding>, Vec<DamagedRow>), Error> {
+fn rows(conn: &Connection, day: &str) -> Result<(Vec<SoundRow>, Vec<DamagedRow>), Error> {
     let (mut sound, mut damaged) = (Vec::new(), Vec::new());
     let read = all(conn, ALL, [limit(BUDGETS)], |row| Ok(read_row(row, day)?))?;
     for row in read {
         match row {
-            Ok(standing) => sound.push(standing),
+            Ok(row) => sound.push(row),
             Err(row) => damaged.push(row),
         }
     }
@@ -142,9 +184,12 @@ fn rows(conn: &Connection, day: &str) -> Result<(Vec<BudgetStanding>, Vec<Damage
 
 /// Lists the budgets with their meters, and the rows that cannot be read.
 pub(crate) fn list(conn: &Connection, day: &str) -> Result<StoredBudgets, Error> {
-    let (mut standings, damaged) = rows(conn, day)?;
-    for standing in &mut standings {
+    let (sound, damaged) = rows(conn, day)?;
+    let mut standings = Vec::with_capacity(sound.len());
+    for row in sound {
+        let mut standing = row.into_standing(conn, day)?;
         add_reserved(conn, &standing.budget.key.scope, None, &mut standing.meter)?;
+        standings.push(standing);
     }
     let unreadable = damaged.into_iter().map(|damaged| damaged.budget).collect();
     Ok(StoredBudgets {
@@ -153,7 +198,7 @@ pub(crate) fn list(conn: &Connection, day: &str) -> Result<StoredBudgets, Error>
     })
 }
 
-/// Reads how far a budget is used up, without the reservation of one agent.
+/// Reads how far a budget is used up in a day, without the reservation of one agent.
 pub(crate) fn meter(
     conn: &Connection,
     key: &BudgetKey,
@@ -167,7 +212,7 @@ pub(crate) fn meter(
         first(conn, ONE, values, |row| Ok(read_row(row, day)?)),
     )?;
     let mut meter = match found {
-        Some(Some(Ok(standing))) => standing.meter,
+        Some(Some(Ok(row))) => row.into_standing(conn, day)?.meter,
         Some(Some(Err(damaged))) => return Ok(BudgetReading::Unreadable(damaged.budget.row)),
         None => return Ok(BudgetReading::Unreadable(format!("budgets {key}"))),
         // Budgets of the settings have no row.
@@ -182,7 +227,7 @@ pub(crate) fn meter(
 }
 
 /// Reads a row of [`columns`]; the inner error is a row that is no budget.
-fn read_row(row: &Row<'_>, today: &str) -> rusqlite::Result<Result<BudgetStanding, DamagedRow>> {
+fn read_row(row: &Row<'_>, today: &str) -> rusqlite::Result<Result<SoundRow, DamagedRow>> {
     let text = |column: usize| {
         row.get_ref(column)?
             .as_str()
@@ -208,10 +253,13 @@ fn read_row(row: &Row<'_>, today: &str) -> rusqlite::Result<Result<BudgetStandin
         (Some(record), Some(_)) if record.limit_tokens.or(record.limit_micro_usd).is_none() => {
             "its record has no limit"
         }
-        (Some(record), Some(named)) => match read_meter(row, named.period, today) {
-            Some(meter) => {
+        (Some(record), Some(named)) => match read_meter(row) {
+            Some((meter, day)) => {
                 let budget = record.clone();
-                return Ok(Ok(BudgetStanding { budget, meter }));
+                return Ok(Ok(SoundRow {
+                    standing: BudgetStanding { budget, meter },
+                    is_of_other_day: named.period == BudgetPeriod::Day && day != today,
+                }));
             }
             None => "what was spent under it is no number",
         },
@@ -241,8 +289,8 @@ fn read_row(row: &Row<'_>, today: &str) -> rusqlite::Result<Result<BudgetStandin
     }))
 }
 
-/// Reads what was spent under a budget; `None` if the columns hold no meter.
-fn read_meter(row: &Row<'_>, period: BudgetPeriod, today: &str) -> Option<BudgetMeter> {
+/// Reads what was spent under a budget, and the day for which it counts; `None` if the columns hold no meter.
+fn read_meter<'a>(row: &'a Row<'_>) -> Option<(BudgetMeter, &'a str)> {
     let day = row.get_ref(4).ok()?.as_str().ok()?;
     let number = |column: usize| {
         row.get::<_, i64>(column)
@@ -256,15 +304,7 @@ fn read_meter(row: &Row<'_>, period: BudgetPeriod, today: &str) -> Option<Budget
         ..BudgetMeter::default()
     };
     // Only a day that is written as one is another day.
-    if !is_day(day) {
-        return None;
-    }
-    let is_over = period == BudgetPeriod::Day && day != today;
-    Some(if is_over {
-        BudgetMeter::default()
-    } else {
-        meter
-    })
+    is_day(day).then_some((meter, day))
 }
 
 /// Returns true if a text has the form of a day, `2026-11-16`.
@@ -276,17 +316,18 @@ fn is_day(text: &str) -> bool {
     next(4) && next(2) && next(2) && parts.next().is_none()
 }
 
-/// Adds a charge to every budget that covers it.
+/// Adds a charge to every budget that covers it. The row of usage has it already.
 pub(crate) fn spend(conn: &Connection, charge: &UsageCharge) -> Result<(), Error> {
     let sums = charge.sums();
-    let item = charge.work_item_id.as_ref();
+    let item = charge.work_item_id.clone();
     let scopes = [
-        Some(("agent", charge.agent_id.as_str())),
-        Some(("tree", charge.root_agent_id.as_str())),
-        item.map(|id| ("item", id.as_str())),
-        Some(("host", "")),
+        Some(BudgetScope::Agent(charge.agent_id.clone())),
+        Some(BudgetScope::Tree(charge.root_agent_id.clone())),
+        item.map(BudgetScope::Item),
+        Some(BudgetScope::Host),
     ];
-    for (kind, key) in scopes.into_iter().flatten() {
+    for scope in scopes.into_iter().flatten() {
+        let (kind, key) = (scope.kind(), scope.key());
         let values = params![
             kind,
             key,
@@ -296,7 +337,23 @@ pub(crate) fn spend(conn: &Connection, charge: &UsageCharge) -> Result<(), Error
             stored(sums.unpriced_calls)
         ];
         run(conn, SPEND, values)?;
+        let other = params![kind, key, charge.day];
+        if first(conn, OF_OTHER_DAY, other, |_| Ok(()))?.is_some() {
+            begin_day(conn, &scope, &charge.day)?;
+        }
     }
+    Ok(())
+}
+
+/// Lets the budget of a day count for another day. A clock that was set back may name a day that has usage already.
+fn begin_day(conn: &Connection, scope: &BudgetScope, day: &str) -> Result<(), Error> {
+    let whole = BudgetKey {
+        scope: scope.clone(),
+        period: BudgetPeriod::Day,
+    };
+    let (tokens, cost, unpriced) = used(conn, &whole, day)?;
+    let values = params![scope.kind(), scope.key(), day, tokens, cost, unpriced];
+    run(conn, BEGIN_DAY, values)?;
     Ok(())
 }
 

@@ -75,6 +75,8 @@ const HOT: &[(&str, Option<&str>)] = &[
     (usage::ADD, None),
     (budgets::ONE, None),
     (budgets::SPEND, None),
+    (budgets::OF_OTHER_DAY, None),
+    (budgets::BEGIN_DAY, None),
     (budget_sums::DAY, None),
     (budget_sums::SPEND, None),
     (budget_sums::USED_BY_AGENT_IN_DAY, None),

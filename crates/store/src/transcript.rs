@@ -205,6 +205,7 @@ fn project(
         LogEntry::Interjection {
             message_seq,
             boundary,
+            waits: _,
         } => {
             fill_message(conn, no, message_seq, &mut entry)?;
             set(&mut entry.data, "boundary", serde_json::to_value(boundary)?);

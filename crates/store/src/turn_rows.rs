@@ -19,6 +19,7 @@ use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
+use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
 use holon_domain::{AgentId, RunId, TaskId, limits};
 use std::collections::HashMap;
@@ -108,6 +109,8 @@ pub struct TurnRows {
     pub tasks: Vec<TaskRecord>,
     /// Messages that wait to enter the turn.
     pub queued: Vec<QueueEntry>,
+    /// The agent's active waits, if an operator's message waits to enter the turn.
+    pub waits: Vec<WaitRecord>,
     /// Limits learned from the provider of the turn's model. They hold for one base URL of the provider.
     pub learned: StoredLimits,
 }
@@ -274,6 +277,13 @@ pub(crate) fn turn(
         Some(id) => reader.work_item(no, id)?,
         None => None,
     };
+    let queued = joining(reader, no, &agent, &turn)?;
+    let may_touch_waits =
+        agent.work.active_waits > 0 && queued.iter().any(|entry| entry.envelope.owes_outcome());
+    let waits = match may_touch_waits {
+        true => reader.active_waits(no)?,
+        false => Vec::new(),
+    };
     Ok(Some(TurnRows {
         work,
         memory,
@@ -288,7 +298,8 @@ pub(crate) fn turn(
         )?,
         operator,
         tasks: reader.tasks_to_tell(no)?,
-        queued: joining(reader, no, &agent, &turn)?,
+        queued,
+        waits,
         learned: reader.model_limits(&turn.model_ref())?,
         agent,
         turn,

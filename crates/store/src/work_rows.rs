@@ -323,7 +323,6 @@ fn cut(
     }
 }
 
-/// Returns true if the table counts an item in this state among the queued ones.
 /// Returns true if an item in this state is queued unless it has the focus: it is open and has no blocker.
 const fn is_queued(state: WorkItemSchedulingState) -> bool {
     match state {

@@ -181,16 +181,42 @@ fn a_wake_carries_its_trigger_its_waits_and_the_ids_of_its_sender() {
             "authority_class": "integration_signal", "trust": "trusted_integration",
         }))
     );
-    let coalesced = with(json!({ "key": "trg_1", "external_trigger_id": "trg_1" }));
-    assert_eq!(
-        shown("wake_hint_coalesced", &coalesced),
-        with(json!({ "origin": origin, "external_trigger_id": "trg_1" }))
-    );
-    let ignored = json!({ "keys": ["trg_1"], "external_trigger_ids": ["trg_1"] });
-    assert_eq!(
-        shown("wake_hint_ignored", &ignored),
-        json!({ "origin": { "kind": "callback", "descriptor_id": "trg_1" }, "external_trigger_id": "trg_1" })
-    );
+    let signal = json!({ "authority_class": "integration_signal" });
+    let of_trigger = |more: Value| {
+        let mut whole = with(json!({ "external_trigger_id": "trg_1" }));
+        let fields = whole.as_object_mut().expect("an object");
+        fields.extend(more.as_object().expect("an object").clone());
+        whole
+    };
+    let of_signal = of_trigger(json!({
+        "origin": origin, "authority_class": "integration_signal", "trust": "trusted_integration",
+    }));
+    let mut coalesced = of_trigger(signal.clone());
+    coalesced["key"] = json!("trg_1");
+    assert_eq!(shown("wake_hint_coalesced", &coalesced), of_signal);
+    let mut ignored = with(signal);
+    ignored["keys"] = json!(["trg_1"]);
+    ignored["external_trigger_ids"] = json!(["trg_1"]);
+    assert_eq!(shown("wake_hint_ignored", &ignored), of_signal);
+}
+
+#[test]
+fn a_wake_that_names_no_trigger_comes_from_an_operator() {
+    let instruction = json!("runtime_instruction");
+    for (kind, mut payload) in [
+        (
+            "wake_hint_triggered",
+            json!({ "key": "operator", "count": 1 }),
+        ),
+        ("wake_hint_coalesced", json!({ "key": "operator" })),
+        ("wake_hint_ignored", json!({ "keys": ["operator"] })),
+    ] {
+        payload["authority_class"] = instruction.clone();
+        let expected = json!({
+            "origin": { "kind": "operator" }, "authority_class": instruction, "trust": "trusted_system",
+        });
+        assert_eq!(shown(kind, &payload), expected, "{kind}");
+    }
 }
 
 /// Fields of payloads that name what a provenance names, each with the field of the provenance that shows it.

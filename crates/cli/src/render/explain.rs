@@ -1,7 +1,8 @@
 //! Renders the explanation of an agent's state.
 
 use super::run::waiting_words;
-use super::{join_lines, work};
+use super::{join_lines, posture_words, work};
+use crate::addressing::hint;
 use holon_client::view::{Closure, ExplainedDecision, Explanation, UnservedInput};
 
 /// Renders the whole explanation, most urgent fact first.
@@ -22,7 +23,7 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
     } = explanation;
     let mut lines = vec![
         format!("agent      {agent_id} ({stands})"),
-        format!("why        {}", scheduling_posture.reason),
+        format!("why        {}", posture_words(&scheduling_posture.reason)),
     ];
     if let Some(closure) = closure {
         let waiting = closure
@@ -50,24 +51,36 @@ pub(crate) fn explanation(explanation: &Explanation) -> String {
             .iter()
             .map(|wake| format!("planned    {}: {}", wake.at, wake.what)),
     );
-    lines.extend(woken_by.iter().map(|cause| format!("woken by   {cause}")));
+    lines.extend(
+        woken_by
+            .iter()
+            .map(|cause| format!("woken by   {}", cause_words(cause))),
+    );
     lines.push(queue(*pending, oldest_unserved.as_ref()));
     if let Some(item) = current_work_item {
         lines.push(format!("current    {}", work::entry(item)));
     }
     let waits = waiting_intents.iter();
     lines.extend(waits.map(|waiting| format!("waits for  {}", work::wait(waiting))));
-    for hint in pending_wake_hints {
-        let why = hint.reason.as_deref().unwrap_or("something changed");
+    for wake in pending_wake_hints {
+        let why = wake.reason.as_deref().unwrap_or("something changed");
         lines.push(format!(
             "hint       {} ({} times): {why}",
-            hint.key, hint.count
+            wake.key, wake.count
         ));
     }
     for told in decisions {
         lines.extend(decision(told));
     }
     join_lines(lines)
+}
+
+/// Returns what would wake the agent. The words of a wait are the agent's own and stay as they are.
+fn cause_words(cause: &str) -> String {
+    match cause.contains("(the wait wait_") {
+        true => cause.to_owned(),
+        false => hint(cause),
+    }
 }
 
 /// Returns true if the agent waits because its turn is suspended.

@@ -1,6 +1,8 @@
 //! Renders the status of an agent: what it does, what it waits for, and what needs the operator.
 
-use super::{LINE_BYTES, budget, join_lines, model, needs, spent_words, status_word, work};
+use super::{
+    LINE_BYTES, budget, join_lines, model, needs, posture_words, spent_words, status_word, work,
+};
 use crate::addressing::hint;
 use holon_api::BudgetView;
 use holon_client::Answer;
@@ -36,7 +38,7 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
     let status = status_word(&agent.status, &scheduling_posture.posture);
     let mut lines = vec![
         format!("agent      {} ({status})", identity.agent_id),
-        format!("why        {}", scheduling_posture.reason),
+        format!("why        {}", posture_words(&scheduling_posture.reason)),
     ];
     if let Some(briefs) = &around.briefs {
         let need = needs::of_operator(summary, briefs);
@@ -51,7 +53,7 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
     lines.extend(model::lines(model));
     lines.push(format!("works in   {}", execution.cwd));
     if let Some(warning) = &execution.workspace_warning {
-        lines.push(format!("warning    {warning}"));
+        lines.push(hint(format!("warning    {warning}")));
     }
     if execution.policy.process_execution.path_confinement == "not_enforced" {
         lines.push("confined   no: its commands run as you (not_enforced)".to_owned());
@@ -92,11 +94,11 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
     let budgets = around.budgets.iter();
     let budgets = budgets.filter(|budget| is_limited_by(summary, budget));
     lines.extend(budgets.map(|budget| format!("budget     {}", budget::one(budget))));
-    if let Some(hint) = &lifecycle.operator_hint {
-        lines.push(format!("note       {hint}"));
+    if let Some(note) = &lifecycle.operator_hint {
+        lines.push(format!("note       {note}"));
     }
-    if let Some(hint) = &lifecycle.resume_cli_hint {
-        lines.push(format!("next       {hint}"));
+    if let Some(command) = &lifecycle.resume_cli_hint {
+        lines.push(format!("next       {}", hint(command)));
     }
     join_lines(lines)
 }

@@ -500,6 +500,39 @@ fn a_proposed_command_asks_the_same_host_and_a_creation_says_what_it_did() {
 }
 
 #[test]
+fn status_explain_and_tail_propose_commands_for_the_same_host() {
+    let apart = Apart::new();
+    let host = format!(
+        "holon --connect {} --token-file {}",
+        apart.url,
+        apart.token_file()
+    );
+    apart.json(&["agent", "create", "scout"]);
+    apart.json(&["agent", "stop", "scout"]);
+    let start = format!("{host} agent start scout");
+    for command in ["status", "explain"] {
+        let shown = apart.run(&[command, "--agent", "scout"]);
+        assert!(shown.stdout.contains(&start), "{command}: {shown:?}");
+        assert!(
+            !shown.stdout.contains("holon agent"),
+            "{command}: {shown:?}"
+        );
+    }
+    apart.json(&["budget", "set", "--agent", "main", "--tokens", "1"]);
+    let waits = apart.run(&["run", "--agent", "main", "hello"]);
+    assert_ne!(waits.code, Some(0), "{waits:?}");
+    let raise = format!("{host} budget set");
+    for command in ["tail", "status", "explain"] {
+        let shown = apart.run(&[command, "--agent", "main"]);
+        assert!(shown.stdout.contains(&raise), "{command}: {shown:?}");
+        assert!(
+            !shown.stdout.contains("holon budget"),
+            "{command}: {shown:?}"
+        );
+    }
+}
+
+#[test]
 fn a_stored_text_that_holds_a_command_is_shown_as_it_was_written() {
     let apart = Apart::new();
     let objective = "run: holon status, then holon work list";

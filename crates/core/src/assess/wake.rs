@@ -51,8 +51,9 @@ pub(super) fn expected_wake(agent: &AgentRecord, queue: &QueueView) -> Option<Ex
     let wakes = |wake: &ExpectedWake| match wake.action {
         DueAction::PaceOver => queue.pending > 0,
         DueAction::DeliveryRetry { .. } => false,
-        // Its tick may have to wait for the same pause, or be passed over because the last one waits.
-        DueAction::TimerFire { .. } => !is_paced,
+        // The tick of the agent's own timer may have to wait for the same pause, or be passed over because the last one
+        // waits.
+        DueAction::TimerFire { by_operator, .. } => by_operator || !is_paced,
         // A question of the agent holds back the tick that would follow.
         DueAction::WorkTick => !agent.work.asks_operator(),
         DueAction::RestOver { .. }
@@ -115,7 +116,7 @@ pub(crate) fn describe(due: &DueAction) -> String {
             format!("it is reminded of the blocker of {work_item_id}")
         }
         DueAction::WaitOver { wait_id } => format!("the time of the wait {wait_id} comes"),
-        DueAction::TimerFire { timer_id } => format!("the timer {timer_id} fires"),
+        DueAction::TimerFire { timer_id, .. } => format!("the timer {timer_id} fires"),
         DueAction::DeliveryRetry { route } => {
             format!("a delivery to {} is tried again", route.key())
         }

@@ -219,15 +219,22 @@ pub(crate) fn hear_missed_ends(draft: &mut Draft<'_>) {
         let last = facts.agent.last_turn.as_ref();
         let end = ChildEnd {
             completed: last.is_some_and(|last| last.kind == TerminalKind::Completed),
-            summary: facts
-                .last_result_brief
-                .unwrap_or_else(|| "it has ended, and its report was lost".to_owned()),
+            summary: missed_summary(facts.last_result_brief),
             work_item_id: facts.agent.work.last_focused().cloned(),
+            // The memory of the child, which named them, is not among its facts.
             changed_files: Vec::new(),
         };
         // The task is open, so nothing is refused.
         drop(task::handle_child_end(draft, &task.id, &end));
     }
+}
+
+/// Reports an end that was heard of late.
+fn missed_summary(report: Option<String>) -> String {
+    let report = report.unwrap_or_else(|| "it has ended, and its report was lost".to_owned());
+    format!(
+        "{report}\n(Which files it changed is unknown: its end could not be told when it came.)"
+    )
 }
 
 /// Stops the child of a task, with everything below it.

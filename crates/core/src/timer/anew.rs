@@ -3,11 +3,11 @@
 //!
 //! Invariant: no slot comes twice for the same planned time.
 
-use super::{set_next, slots};
+use super::{fire_action, set_next, slots};
 use crate::clock::StepBack;
 use crate::draft::Draft;
 use holon_domain::limits::SLOT_RUNS_KEPT;
-use holon_domain::timer::{DueAction, DueId, Pause, SlotRun, TimerRecord, TimerSchedule};
+use holon_domain::timer::{DueId, Pause, SlotRun, TimerRecord, TimerSchedule};
 use holon_domain::{TimerId, Timestamp};
 
 /// Moves the slot of a delay or an interval, which is a length that did not change. Returns true if the timer still
@@ -35,8 +35,7 @@ pub(crate) fn move_length(
         TimerSchedule::Cron { .. } => return false,
     }
     draft.clear_due(due);
-    let timer_id = id.clone();
-    timer.due = Some(draft.set_pause(pause, DueAction::TimerFire { timer_id }));
+    timer.due = Some(draft.set_pause(pause, fire_action(&timer)));
     timer.next_fire_at = Some(pause.ends_at());
     draft.put_timer(timer);
     true

@@ -1,7 +1,6 @@
 //! Opens a turn: takes up a message, names the run and asks for the first round.
 
 use super::ask::ask;
-use crate::assess::is_self_caused;
 use crate::draft::Draft;
 use crate::input::Reply;
 use crate::transport::reply_route;
@@ -10,7 +9,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::memory::TurnEvidence;
-use holon_domain::message::{DeliverySurface, MessageEnvelope, MessageKind};
+use holon_domain::message::{Cause, DeliverySurface, MessageEnvelope, MessageKind};
 use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::timer::LateTick;
@@ -116,11 +115,12 @@ fn models_of(draft: &Draft<'_>) -> (Option<ModelRef>, Vec<ModelRef>) {
 /// Notes in the agent's row what kind of message begins its turn.
 fn note_message(draft: &mut Draft<'_>, entry: &QueueEntry) {
     let envelope = &entry.envelope;
-    draft.agent.self_caused_turns = if is_self_caused(envelope) {
-        draft.agent.self_caused_turns + 1
-    } else {
-        0
-    };
+    match envelope.cause() {
+        Cause::Itself => draft.agent.self_caused_turns += 1,
+        // The tick of a timer that an operator caused neither counts nor is it a sign of the operator.
+        Cause::Runtime if envelope.kind == MessageKind::TimerTick => {}
+        Cause::Operator | Cause::Outside | Cause::Runtime => draft.agent.self_caused_turns = 0,
+    }
     if envelope.is_operator_instruction() {
         draft.agent.operator_seq = Some(entry.seq);
     }

@@ -287,14 +287,20 @@ fn consume_interjections(
 ) {
     for entry in interjected {
         draft.take_along(entry, QueueStatus::Interjected);
+        let owes_outcome = entry.envelope.owes_outcome();
+        let waits = match owes_outcome {
+            true => wait::join(draft, turn, &entry.envelope),
+            false => None,
+        };
         draft.log(
             turn.turn_index,
             LogEntry::Interjection {
                 message_seq: entry.seq,
                 boundary,
+                waits,
             },
         );
-        if !entry.envelope.owes_outcome() {
+        if !owes_outcome {
             record_result(draft, turn, entry);
             continue;
         }
@@ -304,7 +310,6 @@ fn consume_interjections(
             // As if the message had begun the turn.
             draft.agent.self_caused_turns = 0;
         }
-        wait::join(draft, turn, &entry.envelope);
         draft.event(Event::OperatorInterjectionAdmitted(
             OperatorInterjectionAdmitted {
                 message_id: entry.envelope.id.clone(),

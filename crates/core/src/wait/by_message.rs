@@ -94,9 +94,6 @@ pub(crate) fn end_by_message(
 /// Handles a queued message that is taken up now. A wait that was declared while the message was queued has not seen it
 /// at its admission.
 pub(crate) fn end_by_head(draft: &mut Draft<'_>, message: &MessageEnvelope) -> WaitChanges {
-    let ended = message.waits.iter();
-    let ended = ended.filter(|note| note.effect == WaitEffect::Ended);
-    let mut notes: Vec<WaitNote> = ended.cloned().collect();
     let sent = SentMessage {
         kind: message.kind,
         origin: &message.origin,
@@ -110,18 +107,25 @@ pub(crate) fn end_by_head(draft: &mut Draft<'_>, message: &MessageEnvelope) -> W
         }
         Some(_) | None => WaitChanges::default(),
     };
-    notes.extend(changes.notes);
-    notes.truncate(limits::WAIT_NOTES);
-    WaitChanges { notes, ..changes }
+    WaitChanges {
+        notes: WaitNote::since_admission(changes.notes, message),
+        interrupted: changes.interrupted,
+    }
 }
 
-/// Handles an operator's message that joins a running turn.
-pub(crate) fn join(draft: &mut Draft<'_>, turn: &mut OpenTurn, message: &MessageEnvelope) {
+/// Handles an operator's message that joins a running turn. Returns what it did to waits, if that differs from what it
+/// did at its admission.
+pub(crate) fn join(
+    draft: &mut Draft<'_>,
+    turn: &mut OpenTurn,
+    message: &MessageEnvelope,
+) -> Option<Vec<WaitNote>> {
     let changes = end_by_head(draft, message);
     let known = std::mem::take(&mut turn.interrupted_waits);
     let new = changes.interrupted.into_iter();
     let new: Vec<WaitId> = new.filter(|id| !known.contains(id)).collect();
     turn.interrupted_waits = known.into_iter().chain(new).collect();
+    (changes.notes != message.waits).then_some(changes.notes)
 }
 
 fn end_by_sender(draft: &mut Draft<'_>, sender: &Sender<'_>, words: &str) -> WaitChanges {

@@ -82,6 +82,7 @@ fn go_on(draft: &mut Draft<'_>, mut wait: WaitRecord, id: &TriggerId, actor: Tri
                 words: words(&wait, id),
                 planned_at: draft.now,
                 notes: Vec::new(),
+                authority: wait.authority,
             };
             send_tick(draft, &wait, tick);
         }

@@ -262,6 +262,12 @@ fn an_agent_that_could_not_be_told_of_the_end_of_its_child_finds_it_when_it_reco
         world.recover(false);
         assert_eq!(world.tasks[0].is_over(), archived);
         assert_eq!(world.agent.open_turn.is_some(), archived);
+        if let Some(turn) = &world.agent.open_turn {
+            let message = &world.messages[&turn.message_seq].entry.envelope;
+            let told = message.body.render();
+            assert!(told.contains("there are seven"), "{told}");
+            assert!(told.contains("files it changed is unknown"), "{told}");
+        }
         assert_eq!(world.violations(), []);
     }
 }
@@ -322,6 +328,32 @@ fn the_result_of_a_child_names_what_it_changed_and_its_worktree_is_pending_until
     let kept = seen(&facts);
     assert_eq!(kept.cleanup_status, Some(CleanupStatus::Retained));
     assert_eq!(kept.changed_files_total, Some(2));
+}
+
+#[test]
+fn a_child_without_a_worktree_shows_what_it_changed_in_its_task() {
+    let child = AgentId::parse("helper").expect("a good name");
+    let (world, id) = with_child();
+    let mut world = naming_child(world, &child);
+    world.send(child_ended(&id, true));
+    let mut agent = states::idle().agent;
+    agent.archived_at = Some(world.now);
+    let facts = ChildFacts {
+        agent,
+        aside: None,
+        pending: 0,
+        task: None,
+        objective: None,
+        last_progress_brief: None,
+        last_result_brief: None,
+    };
+    for facts in [Some(&facts), None] {
+        let shown = shown_with(world.tasks[0].clone(), facts);
+        let shown = shown.child_supervision.expect("a child");
+        assert_eq!(shown.workspace_mode, WorkspaceMode::Inherit);
+        assert_eq!(shown.changed_files, ["src/docs.md"]);
+        assert_eq!(shown.changed_files_total, None);
+    }
 }
 
 #[test]

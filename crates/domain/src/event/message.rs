@@ -37,7 +37,11 @@ pub struct MessageAdmitted {
     /// Task that the message reports on. Absent if it belongs to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// Stable references into the system the message came from, such as the number of an issue. Supplied by the sender.
+    /// Ids of what the message goes back to: `callback_descriptor_id`, `waiting_intent_id`, `timer_id`, `task_result_id` with
+    /// `task_id`, and `queued_event_id`; a tick for several triggers or waits has the plural with all ids, separated by
+    /// spaces. The runtime writes those that its messages and their origins have. `queued_event_id` of an event from
+    /// outside is the `delivery_id` that its sender gave, or else the id of the message. Metadata of a sender that names one
+    /// of them is copied where the runtime writes none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
     /// Caller-supplied id that links related messages; copied unchanged, never interpreted.

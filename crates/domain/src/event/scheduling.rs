@@ -56,6 +56,9 @@ pub struct WakeHintCoalesced {
     pub correlation_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation_id: Option<String>,
+    /// Authority that a tick for this hint alone has. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
 }
 
 /// Hints that began no turn. See [`Event::WakeHintIgnored`](super::Event::WakeHintIgnored).
@@ -66,6 +69,18 @@ pub struct WakeHintIgnored {
     /// Capabilities that the hints came through, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external_trigger_ids: Vec<TriggerId>,
+    /// Name that the sender of the only hint gave itself. Absent if there are several hints.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Correlation id of the only hint. Absent if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation_id: Option<String>,
+    /// Causation id of the only hint. Absent if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation_id: Option<String>,
+    /// Authority that a tick for the hints has. Absent in events of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authority_class: Option<AuthorityClass>,
 }
 
 /// The end of a turn in its work item. See

@@ -12,6 +12,7 @@
 
 use super::{WaitKind, WaitRecord, WaitStatus, WakeSource};
 use crate::id::{WaitId, WorkItemId};
+use crate::message::MessageEnvelope;
 use crate::{limits, text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +68,22 @@ impl WaitNote {
             effect,
         }
     }
+
+    /// Adds what a message does to waits now to the ends it caused at its admission, at most `limits::WAIT_NOTES`.
+    #[must_use]
+    pub fn since_admission(now: Vec<Self>, message: &MessageEnvelope) -> Vec<Self> {
+        let ended = message.waits.iter();
+        let ended = ended.filter(|note| note.effect == WaitEffect::Ended);
+        let notes = ended.cloned().chain(now);
+        notes.take(limits::WAIT_NOTES).collect()
+    }
+
+    /// Returns the same if it differs from what the message says by itself.
+    #[must_use]
+    pub fn changed_since_admission(now: Vec<Self>, message: &MessageEnvelope) -> Option<Vec<Self>> {
+        let notes = Self::since_admission(now, message);
+        (notes != message.waits).then_some(notes)
+    }
 }
 
 impl WaitRecord {
@@ -91,6 +108,29 @@ impl WaitRecord {
             },
             Some(_) | None => "a message of the operator".to_owned(),
         }
+    }
+
+    /// Returns what a message of an operator says of waits when it joins a turn, and removes the waits that it ends.
+    /// `waits` are the active ones of that time. `None` if that is what it did at its admission.
+    #[must_use]
+    pub fn notes_at_joining(
+        waits: &mut Vec<Self>,
+        message: &MessageEnvelope,
+    ) -> Option<Vec<WaitNote>> {
+        if !message.is_operator_instruction() {
+            return None;
+        }
+        let effects = Self::effects_of_message(waits, &message.body.render());
+        let notes = effects
+            .into_iter()
+            .map(|(wait, effect)| WaitNote::of(wait, effect));
+        let notes: Vec<WaitNote> = notes.collect();
+        let is_ended = |wait: &Self| {
+            let mut of_wait = notes.iter().filter(|note| note.wait_id == wait.id);
+            of_wait.any(|note| note.effect == WaitEffect::Ended)
+        };
+        waits.retain(|wait| !is_ended(wait));
+        WaitNote::changed_since_admission(notes, message)
     }
 
     /// Returns true if an operator's message may end this wait.

@@ -179,7 +179,7 @@ impl ControlHandle {
         agent_id: &AgentId,
         command: WorkCommand,
     ) -> Result<WorkItemView, Error> {
-        let item = match self.send_command(agent_id, command).await? {
+        let mut item = match self.send_command(agent_id, command).await? {
             Reply::WorkItem(item) => item,
             other => return Err(unexpected_reply(&other)),
         };
@@ -188,6 +188,9 @@ impl ControlHandle {
         let agent = agent.ok_or_else(|| Error::AgentNotFound {
             agent_id: agent_id.clone(),
         })?;
+        // The row has the plan of the last look; an agent edits its file at any time.
+        let plans = &self.shell.ports.plan;
+        item.plan = plans.read(&agent.agent_home, &item.id).await;
         Ok(summary::work_item_view(&agent, &item))
     }
 

@@ -3,6 +3,7 @@
 use crate::house::{
     House, agent, at_rest, briefs, events, interject, prompt, status, until, until_event,
 };
+use crate::talk::{current, id_in, interjected, results};
 use holon_domain::agent::AgentStatus;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
@@ -218,4 +219,55 @@ async fn an_agent_whose_home_no_decision_could_be_made_on_runs_all_the_same() {
     house.model.next().await.answer(says("hello"));
     briefs(&host, "main", 1).await;
     house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_prompt_that_joins_a_turn_says_which_wait_it_ended_in_every_request() {
+    let house = House::new();
+    let host = house.with_main().await;
+    let ask = json!({
+        "reason": "a decision", "wake_on": ["operator"],
+        "question": { "text": "Go on?", "choices": ["yes", "no"] },
+    });
+    let mut items = Vec::new();
+    for _ in 0..2 {
+        prompt(&host, "main", "think of a step").await;
+        let asked = house.model.next().await;
+        asked.answer(calls(&[(
+            "CreateWorkItem",
+            json!({ "objective": "a step" }),
+        )]));
+        let asked = house.model.next().await;
+        let made = results(&asked.request);
+        let item = id_in(made.last().expect("a result"), "work_");
+        asked.answer(calls(&[("PickWorkItem", json!({ "work_item_id": item }))]));
+        house
+            .model
+            .next()
+            .await
+            .answer(calls(&[("WaitFor", ask.clone())]));
+        at_rest(&host, "main").await;
+        items.push(item);
+    }
+    prompt(&host, "main", "how far are you?").await;
+    let asked = house.model.next().await;
+    let open = current(&asked.request);
+    let first_wait = id_in(&open, "wait_");
+    assert_eq!(open.matches("stays open").count(), 2, "{open}");
+    // Two questions offer the word when it comes, one is left when it joins.
+    interject(&host, "main", "yes").await;
+    asked.answer(calls(&[("CancelWait", json!({ "wait_id": first_wait }))]));
+    let asked = house.model.next().await;
+    let joined = interjected(&asked.request);
+    let told = joined.last().expect("the prompt joins").clone();
+    assert!(told.contains("This ended your wait"), "{told}");
+    assert!(told.contains(&items[1]), "{told}");
+    assert!(!told.contains("stays open"), "{told}");
+    asked.answer(calls(&[("AgentGet", json!({}))]));
+    let asked = house.model.next().await;
+    assert!(
+        interjected(&asked.request).contains(&told),
+        "later requests of the turn repeat it as it was"
+    );
+    asked.answer(says("going on"));
 }

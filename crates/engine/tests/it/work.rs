@@ -6,7 +6,7 @@ use crate::talk::{current, id_in, results};
 use holon_domain::WorkItemId;
 use holon_domain::brief::BriefKind;
 use holon_domain::event::Event;
-use holon_domain::intent::WorkItemFilter;
+use holon_domain::intent::{WorkItemChange, WorkItemFilter};
 use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
 use holon_domain::summary::Posture;
 use holon_domain::work_item::{WorkItemRecord, WorkItemState, WorkItemView};
@@ -247,6 +247,43 @@ async fn lists_and_prompts_show_the_plan_of_any_item_as_it_is_now() {
         "{:?}",
         shown(&asked.request)
     );
+}
+
+#[tokio::test]
+async fn reads_and_changes_of_an_operator_show_the_plan_as_its_file_is_now() {
+    let house = House::new();
+    let host = house.with_main().await;
+    prompt(&host, "main", "split the fixtures").await;
+    let id = make_and_pick(&house, "# Plan\n").await;
+    let asked = house.model.next().await;
+    house.plans.edit(HOME, &id, b"# Better plan\n");
+    let main = agent("main");
+    let page = host
+        .reads()
+        .work_items(&main, WorkItemFilter::Open, None, 10)
+        .await;
+    let listed = page.expect("a page").items.remove(0);
+    let read = host.reads().work_item(&main, &id).await.expect("an item");
+    let change = WorkItemChange {
+        objective: Some("split them all".to_owned()),
+        ..WorkItemChange::default()
+    };
+    let control = host.control();
+    let changed = control.update_work_item(&main, id.clone(), change).await;
+    let changed = changed.expect("it is changed");
+    assert_eq!(changed.objective, "split them all");
+    let completed = control.complete_work_item(&main, id).await;
+    let completed = completed.expect("it is completed");
+    for (view, way) in [
+        (listed, "list"),
+        (read, "read"),
+        (changed, "update"),
+        (completed, "complete"),
+    ] {
+        assert_eq!(view.plan_artifact.preview, "# Better plan\n", "{way}");
+    }
+    asked.answer(says("done"));
+    at_rest(&host, "main").await;
 }
 
 /// Lists the one completed item.

@@ -49,8 +49,11 @@ pub fn explain(
                 };
                 shown.add(*number, &item);
             }
-            LogEntry::Interjection { message_seq, .. } => {
-                let message = messages.get(message_seq).map(interjection_item);
+            LogEntry::Interjection {
+                message_seq, waits, ..
+            } => {
+                let message = messages.get(message_seq);
+                let message = message.map(|one| interjection_item(one, waits.as_deref()));
                 parts.extend(message.map(|item| part(TurnPartKind::Message, round, round, item)));
             }
             LogEntry::ContinuationPrompt { text, .. } => {

@@ -79,6 +79,7 @@ impl Turn {
             entries: &self.entries,
             messages: &self.messages,
             queued: &self.queued,
+            waits: &[],
             receipt: holon_tools::receipt,
             short_receipt: holon_tools::short_receipt,
             entered_guidance: holon_tools::use_workspace::entered_guidance,
@@ -155,6 +156,7 @@ impl Turn {
         self.entries.push(Arc::new(LogEntry::Interjection {
             message_seq: seq,
             boundary: InterjectionBoundary::AfterToolResults,
+            waits: None,
         }));
     }
 

@@ -124,13 +124,15 @@ async fn find_receiver(
     }
 }
 
-/// Lists the agents that accept webhooks, as far as they can be read.
-async fn find_receivers(state: &ActState) -> Vec<AgentId> {
-    let agents = state.reads.webhook_agents().await;
-    let agents = agents.unwrap_or_else(|error| {
-        tracing::warn!(%error, "the agents that accept webhooks cannot be listed");
-        Vec::new()
-    });
+/// Lists the agents that accept webhooks; `Err` has those that can be read.
+async fn find_receivers(state: &ActState) -> Result<Vec<AgentId>, Vec<AgentId>> {
+    let agents = match state.reads.webhook_agents().await {
+        Ok(agents) => agents,
+        Err(error) => {
+            tracing::warn!(%error, "the agents that accept webhooks cannot be listed");
+            return Err(Vec::new());
+        }
+    };
     let (mut receivers, mut others) = (Vec::new(), Vec::new());
     for (agent_id, allow_unsigned) in agents {
         if allow_unsigned {
@@ -141,9 +143,12 @@ async fn find_receivers(state: &ActState) -> Vec<AgentId> {
     }
     match state.manage.with_webhook_secret(others).await {
         Ok(found) => receivers.extend(found),
-        Err(reason) => tracing::warn!(reason, "the secrets of webhooks cannot be listed"),
+        Err(reason) => {
+            tracing::warn!(reason, "the secrets of webhooks cannot be listed");
+            return Err(receivers);
+        }
     }
-    receivers
+    Ok(receivers)
 }
 
 /// Looks up an agent and its secret. `None` if no agent of this name accepts webhooks.

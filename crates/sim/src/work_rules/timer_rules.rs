@@ -122,6 +122,17 @@ fn next_from(timer: &TimerRecord, planned: Timestamp, now: Timestamp) -> Timesta
     }
 }
 
+/// Returns the number of missed slots for which one tick stands: ticks that an operator caused come no closer than others
+/// when they are made up for.
+fn slots_of_a_tick(timer: &TimerRecord) -> u64 {
+    match &timer.schedule {
+        TimerSchedule::Every { interval_ms, .. } if is_by_operator(timer) => {
+            OPERATOR_TICKS_APART_MS.div_ceil((*interval_ms).max(1))
+        }
+        TimerSchedule::Every { .. } | TimerSchedule::Once { .. } | TimerSchedule::Cron { .. } => 1,
+    }
+}
+
 fn fires_of<'a>(seen: &WorkObservation<'a>, id: &TimerId) -> Vec<&'a TimerFired> {
     let events = seen.fresh.events.iter();
     let fires = events.filter_map(|event| match event {
@@ -197,7 +208,10 @@ fn check_fire(
         }
         MissedSlotPolicy::Skip => u64::from(passed == 1 && !was_parked && !was_down),
         MissedSlotPolicy::Once => 1,
-        MissedSlotPolicy::All => passed.min(u64::from(limits::MISSED_SLOTS)),
+        MissedSlotPolicy::All => {
+            let kept = passed.min(u64::from(limits::MISSED_SLOTS));
+            kept.div_ceil(slots_of_a_tick(timer))
+        }
     };
     // A tick may have been taken up since.
     let is_full = seen.after.work.timer_ticks + 1 >= limits::TIMER_TICKS_QUEUED;

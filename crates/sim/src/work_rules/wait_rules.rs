@@ -7,7 +7,7 @@ use holon_domain::agent::Lifecycle;
 use holon_domain::event::{Event, WaitingIntentEnded};
 use holon_domain::message::{Cause, MessageEnvelope, MessageKind, Origin};
 use holon_domain::trigger::WakeHint;
-use holon_domain::wait::{WaitEffect, WaitRecord, WaitStatus, WakeEvent};
+use holon_domain::wait::{WaitEffect, WaitNote, WaitRecord, WaitStatus, WakeEvent};
 use holon_domain::work_item::WorkItemSchedulingState;
 use holon_domain::{TaskId, TriggerId};
 
@@ -226,11 +226,12 @@ fn is_decided(seen: &WorkObservation<'_>, wait: &WaitRecord) -> bool {
     wait.is_for_operator() && answers.any(names_item)
 }
 
-/// Returns true if a tick reports the end of this wait.
+/// Returns true if a tick reports the end of this wait. One tick may report several; it names the first.
 fn told_over(seen: &WorkObservation<'_>, wait: &WaitRecord) -> bool {
     seen.fresh.messages.iter().any(|message| {
         let named = message.source_refs.get("waiting_intent_id");
-        named.is_some_and(|id| id == wait.id.as_str())
+        let noted = |note: &WaitNote| note.wait_id == wait.id;
+        named.is_some_and(|id| id == wait.id.as_str() || message.waits.iter().any(noted))
     })
 }
 

@@ -169,6 +169,24 @@ fn a_budget_of_a_day_begins_anew_with_the_day_and_one_of_all_time_goes_on() {
 }
 
 #[test]
+fn a_clock_that_is_set_back_over_midnight_gives_no_day_twice() {
+    for (scope, covers) in scopes() {
+        let db = Db::in_memory().expect("opens");
+        let daily = key(scope, BudgetPeriod::Day);
+        add(&db, &daily, MONDAY);
+        charge(&db, MONDAY, 7);
+        charge(&db, TUESDAY, 5);
+        let counted = |tokens: u64| Some(if covers { tokens } else { 0 });
+        assert_eq!(spent(&db, &daily, MONDAY), counted(7), "{daily}");
+        let listed = list(&db.conn, MONDAY).expect("lists").standings;
+        assert_eq!(Some(listed[0].meter.spent_tokens), counted(7), "{daily}");
+        charge(&db, MONDAY, 2);
+        assert_eq!(spent(&db, &daily, MONDAY), counted(9), "{daily}");
+        assert_eq!(spent(&db, &daily, TUESDAY), counted(5), "{daily}");
+    }
+}
+
+#[test]
 fn an_open_call_is_reserved_where_it_counts_and_its_own_agent_does_not_see_it() {
     let own = AgentNo(4);
     for (scope, covers) in scopes() {

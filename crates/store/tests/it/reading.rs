@@ -131,6 +131,7 @@ fn history_holds_the_last_messages_taken_up_with_their_answers_and_never_queued_
         LogEntry::Interjection {
             message_seq: 6,
             boundary: InterjectionBoundary::AfterToolResults,
+            waits: None,
         },
     );
     scribe.admit("still queued");
@@ -218,6 +219,7 @@ fn the_transcript_shows_every_entry_but_frames_whose_facts_stand_on_their_rounds
         LogEntry::Interjection {
             message_seq: 2,
             boundary: InterjectionBoundary::AfterToolResults,
+            waits: None,
         },
     );
     scribe.log(

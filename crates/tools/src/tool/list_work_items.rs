@@ -30,8 +30,8 @@ enum FilterArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// all (default), open, completed, current, queued (no focus, no blocker), blocked (also by a wait),
-    /// waiting_for_operator, runnable.
+    /// all (default), open, completed, current, queued (no focus, no blocker; also while it waits), blocked (by
+    /// blocked_by alone), waiting_for_operator, runnable.
     #[serde(default)]
     #[schemars(with = "FilterArg")]
     filter: Option<FilterArg>,

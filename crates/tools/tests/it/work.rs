@@ -14,7 +14,9 @@ use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::work_item::{
     PlanStatus, TodoItem, TodoState, ViewContext, WorkItemCursor, WorkItemRecord,
 };
-use holon_tools::{create_work_item, get_work_item, interpret, list_work_items};
+use holon_tools::{
+    SchemaMode, all, create_work_item, emit, get_work_item, interpret, list_work_items,
+};
 use serde_json::{Value, json};
 
 pub(crate) fn meant(tool: &str, input: &Value) -> Intent {
@@ -380,4 +382,19 @@ fn a_plan_that_was_never_written_is_not_said_to_be_shown_whole() {
             "preview_complete": false,
         })
     );
+}
+
+#[test]
+fn the_filters_of_the_list_are_described_as_they_count_items() {
+    let listed = all().iter().find(|spec| spec.name == list_work_items::NAME);
+    let listed = listed.expect("the tool");
+    for mode in [SchemaMode::Relaxed, SchemaMode::Strict] {
+        let schema = emit(listed, mode).parameters;
+        let words = schema["properties"]["filter"]["description"]
+            .as_str()
+            .unwrap_or_else(|| panic!("{schema}"));
+        assert!(words.contains("also while it waits"), "{words}");
+        assert!(words.contains("blocked_by alone"), "{words}");
+        assert!(!words.contains("also by a wait"), "{words}");
+    }
 }

@@ -174,15 +174,19 @@ fn link_skills(
     directories: &mut BTreeSet<String>,
 ) -> Result<(), Error> {
     for LinkedSkill { name, target } in manifest.linked_skills.iter().take(SKILLS_PER_ROOT) {
-        let target = Path::new(target);
-        let is_there = links.allow(target) && check_skill(target).is_ok_and(|found| found == *name);
+        // The target as it is written may lead through links that are changed later.
+        let Ok(target) = Path::new(target).canonicalize() else {
+            continue;
+        };
+        let is_there =
+            links.allow(&target) && check_skill(&target).is_ok_and(|found| found == *name);
         let path = format!("skills/{name}");
         let place = new.join(&path);
         if !is_there || place.symlink_metadata().is_ok() {
             continue;
         }
         make_parents(new, &path, directories)?;
-        symlink(target, &place).map_err(at("create", &place))?;
+        symlink(&target, &place).map_err(at("create", &place))?;
     }
     Ok(())
 }

@@ -673,12 +673,15 @@ fn the_links_of_an_archive_from_outside_lead_into_the_named_roots_only() {
         put(&base, &format!("{place}/SKILL.md"), skill(name));
     }
     symlink(base.join("private/linked"), base.join("user/skills/linked")).unwrap();
+    fs::create_dir(base.join("outside")).unwrap();
+    symlink(base.join("user/skills/own"), base.join("outside/link")).unwrap();
     put(&home, "skills/other/SKILL.md", "x");
     let (packed, body) = pack(&home, ArchiveLimits::default()).unwrap();
     let roots = LinkRoots::Under(vec![base.join("user/skills")]);
     for (name, target, is_made) in [
         ("own", "user/skills/own", true),
         ("inner", "user/skills/set/inner", true),
+        ("own", "outside/link", true),
         ("linked", "user/skills/linked", false),
         ("own", "private/own", false),
         ("linked", "private/linked", false),
@@ -696,6 +699,14 @@ fn the_links_of_an_archive_from_outside_lead_into_the_named_roots_only() {
         place_archive(&copy, &mut archive, &roots).unwrap();
         let link = copy.join("skills").join(name);
         assert_eq!(link.symlink_metadata().is_ok(), is_made, "{target}");
+        if is_made {
+            let led_to = fs::read_link(&link).unwrap();
+            let real = base.join(target).canonicalize().unwrap();
+            assert_eq!(
+                led_to, real,
+                "a link that is changed later leads nowhere else"
+            );
+        }
         fs::remove_dir_all(&copy).unwrap();
     }
 }

@@ -61,7 +61,9 @@ fn a_result_comes_from_its_task_and_with_the_runtimes_own_word() {
     let task_id = world.tasks[0].id.clone();
     let message = &results(&world)[0].envelope;
     assert_eq!(message.task_id.as_ref(), Some(&task_id));
-    assert_eq!(message.source_refs["task_id"], task_id.to_string());
+    for name in ["task_id", "task_result_id"] {
+        assert_eq!(message.source_refs[name], task_id.to_string(), "{name}");
+    }
     assert_eq!(message.causation_id, Some(asked));
     assert_eq!(message.authority_class, AuthorityClass::RuntimeInstruction);
     assert_eq!(message.trust, TrustLevel::TrustedSystem);

@@ -360,3 +360,46 @@ fn a_stop_ends_the_pause_between_ticks_and_a_start_tells_what_is_pending() {
     let world = states::ready(world);
     assert!(began_with(&world).0.contains("green"));
 }
+
+#[test]
+fn a_hint_that_joins_or_is_ignored_says_what_it_is_worth_and_whose_it_is() {
+    let sent = |correlation: &str| WakeHint {
+        correlation_id: Some(correlation.to_owned()),
+        causation_id: Some("push".to_owned()),
+        ..hint("ci")
+    };
+    let mut world = states::idle();
+    world.send(woken(sent("c1")));
+    let ignored = world.events.iter().find_map(|event| match event {
+        Event::WakeHintIgnored(ignored) => Some(ignored.clone()),
+        _ => None,
+    });
+    let ignored = ignored.expect("its tick has no text");
+    let signal = Some(AuthorityClass::IntegrationSignal);
+    assert_eq!(ignored.authority_class, signal);
+    assert_eq!(ignored.source.as_deref(), Some("ci"));
+    assert_eq!(ignored.correlation_id.as_deref(), Some("c1"));
+    assert_eq!(ignored.causation_id.as_deref(), Some("push"));
+
+    let joined = |world: &World| {
+        let joined = world.events.iter().rev().find_map(|event| match event {
+            Event::WakeHintCoalesced(joined) => Some(joined.clone()),
+            _ => None,
+        });
+        joined.expect("a hint joined")
+    };
+    let mut world = states::calling_model();
+    world.send(woken(sent("c1")));
+    world.send(woken(sent("c2")));
+    assert_eq!(joined(&world).authority_class, signal);
+    assert_eq!(joined(&world).correlation_id.as_deref(), Some("c2"));
+    let operators = WakeHint {
+        reason: Some("look".to_owned()),
+        source: None,
+        ..hint("operator")
+    };
+    world.send(woken(operators.clone()));
+    world.send(woken(operators));
+    let instruction = Some(AuthorityClass::RuntimeInstruction);
+    assert_eq!(joined(&world).authority_class, instruction);
+}

@@ -2,10 +2,11 @@
 
 use super::timers::{MINUTE, answer_all, every, slots, timer};
 use super::*;
+use holon_core::assess::{AssessmentInput, assess};
 use holon_core::timer::TimerCost;
 use holon_domain::limits;
 use holon_domain::message::Cause;
-use holon_domain::timer::LateCause;
+use holon_domain::timer::{DueAction, LateCause};
 
 const SECOND: u64 = 1_000;
 
@@ -255,4 +256,65 @@ fn a_timer_names_its_ticks_and_tokens_of_a_day() {
         let cost = cost(&world, made.expect("the timer")).expect("a cost");
         assert_eq!(cost.ticks_a_day, ticks);
     }
+}
+
+#[test]
+fn slots_of_a_short_interval_that_passed_in_a_downtime_are_told_twice_a_minute() {
+    let mut world = states::idle();
+    let first = world.now.plus_millis(SECOND);
+    timer(&mut world, every(first, SECOND, MissedSlotPolicy::All));
+    world.advance(100 * SECOND);
+    world.recover(false);
+    world.let_due_come();
+    let told = world.events.iter().filter_map(|event| match event {
+        Event::TimerFired(fired) if fired.message_id.is_some() => {
+            Some(fired.planned_at.millis_since(make::T0) / SECOND)
+        }
+        _ => None,
+    });
+    assert_eq!(told.collect::<Vec<u64>>(), [10, 40, 70, 100]);
+    let timer = &world.timers[0];
+    let next = timer.next_fire_at;
+    let expected = make::T0.plus_millis(130 * SECOND);
+    assert_eq!(next, Some(expected), "the next one is no closer");
+    // Those before now that no tick tells, and those before the next tick.
+    assert_eq!((timer.fire_count, timer.missed_count), (4, 96 + 29));
+    assert_eq!(world.violations(), []);
+}
+
+#[test]
+fn the_timer_of_an_operator_wakes_an_agent_whose_own_turns_are_paced() {
+    for (by_agent, wakes_it) in [(false, true), (true, false)] {
+        let mut world = states::paced();
+        let pace = world.agent.pace.expect("its next turn waits").at;
+        let at = world.now.plus_millis(pace.millis_since(world.now) / 2);
+        timer(&mut world, every(at, MINUTE, MissedSlotPolicy::Once));
+        if by_agent {
+            let (_, action) = world.due.values_mut().last().expect("its slot");
+            let DueAction::TimerFire { by_operator, .. } = action else {
+                panic!("{action:?}");
+            };
+            assert!(*by_operator);
+            *by_operator = false;
+        }
+        let shown = assess(AssessmentInput::new(&world.agent, &world.queue()));
+        let expected = if wakes_it { at } else { pace };
+        assert_eq!(shown.posture.wakes_at, Some(expected), "{by_agent}");
+    }
+}
+
+#[test]
+fn the_tick_of_an_operators_timer_leaves_the_count_of_self_caused_turns_as_it_is() {
+    let mut world = states::idle();
+    timer(
+        &mut world,
+        every(make::T0.plus_millis(MINUTE), MINUTE, MissedSlotPolicy::Once),
+    );
+    world.agent.self_caused_turns = 7;
+    world.let_due_come();
+    assert_eq!(tick_of(&world).as_deref(), Some("timer"));
+    assert_eq!(world.agent.self_caused_turns, 7);
+    answer_all(&mut world);
+    world.send(prompt());
+    assert_eq!(world.agent.self_caused_turns, 0);
 }

@@ -15,6 +15,7 @@ use holon_domain::trigger::{
 };
 use holon_domain::wait::{WaitKind, WaitQuestion, WaitStatus, WakeSource};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 fn of_mode(world: &World, mode: DeliveryMode) -> TriggerRecord {
     let mut all = world.triggers.iter();
@@ -185,6 +186,88 @@ fn content_of_an_enqueue_delivery_becomes_a_message_with_its_provenance() {
         source: Some("ci".to_owned()),
     };
     assert_eq!(message.origin, origin);
+    let refs = &message.source_refs;
+    assert_eq!(refs["callback_descriptor_id"], trigger.id.to_string());
+    assert_eq!(refs["queued_event_id"], message.id.to_string());
+}
+
+#[test]
+fn content_that_its_sender_numbered_keeps_that_number_as_its_reference() {
+    let mut world = states::idle();
+    let trigger = operator_allows(&mut world);
+    let numbered = CallbackDelivery {
+        delivery_id: Some("build 17".to_owned()),
+        ..delivery(&trigger, "green")
+    };
+    deliver(&mut world, numbered);
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    let message = &world.messages[&turn.message_seq].entry.envelope;
+    assert_eq!(message.source_refs["queued_event_id"], "build 17");
+}
+
+#[test]
+fn the_tick_of_a_wake_refers_to_the_waits_that_it_ended() {
+    let external = || WakeCondition::External { source: None };
+    let refs = |world: &World| {
+        let turn = world.agent.open_turn.as_ref().expect("a turn");
+        let message = &world.messages[&turn.message_seq].entry.envelope;
+        message.source_refs.clone()
+    };
+    let (mut world, _) = waiting(vec![external()]);
+    let wait = world.waits[0].id.to_string();
+    let trigger = wakes(&world);
+    deliver(&mut world, delivery(&trigger, "green"));
+    assert_eq!(refs(&world)["waiting_intent_id"], wait);
+    assert!(!refs(&world).contains_key("waiting_intent_ids"));
+
+    let (mut world, _) = working();
+    call(&mut world, vec![wait_for(vec![external()])]);
+    world.send(prompt());
+    let other = agent_makes(&mut world);
+    call(&mut world, vec![pick(&other)]);
+    call(&mut world, vec![wait_for(vec![external()])]);
+    assert_eq!(world.agent.work.active_waits, 2);
+    let trigger = wakes(&world);
+    deliver(&mut world, delivery(&trigger, "green"));
+    let told = refs(&world);
+    let ids: BTreeSet<&str> = told["waiting_intent_ids"].split(' ').collect();
+    let ended: BTreeSet<&str> = world.waits.iter().map(|wait| wait.id.as_str()).collect();
+    assert_eq!((ids.len(), ids), (2, ended));
+    assert!(!told.contains_key("waiting_intent_id"));
+}
+
+#[test]
+fn the_ends_of_several_waits_on_one_revoked_trigger_are_all_told() {
+    let (mut world, first) = working();
+    let trigger_id = wakes(&world).id;
+    let blocked_wait = |world: &mut World, id: &WorkItemId| {
+        let on_trigger = WakeCondition::Trigger {
+            external_trigger_id: wakes(world).id,
+        };
+        call(world, vec![update(id, blocked("no key", 3_600_000))]);
+        call(world, vec![wait_for(vec![on_trigger])]);
+    };
+    blocked_wait(&mut world, &first);
+    world.send(prompt());
+    let second = agent_makes(&mut world);
+    call(&mut world, vec![pick(&second)]);
+    blocked_wait(&mut world, &second);
+    assert_eq!(world.agent.work.active_waits, 2);
+    command(&mut world, TriggerCommand::Revoke { trigger_id });
+    assert_eq!(tick_of(&world).as_deref(), Some("wait_over"));
+    let turn = world.agent.open_turn.as_ref().expect("a turn");
+    let told: BTreeSet<&str> = turn
+        .waits
+        .iter()
+        .map(|note| note.wait_id.as_str())
+        .collect();
+    let ended: BTreeSet<&str> = world.waits.iter().map(|wait| wait.id.as_str()).collect();
+    assert_eq!((told.len(), told), (2, ended));
+    let (words, _) = began_with(&world);
+    for id in [first, second] {
+        assert!(words.contains(id.as_str()), "{words}");
+    }
+    assert_eq!(world.violations(), []);
 }
 
 #[test]
