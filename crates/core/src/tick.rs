@@ -315,23 +315,7 @@ fn tell_hints(draft: &mut Draft<'_>) -> bool {
         reason: WaitingReason::AwaitingExternalChange,
     });
     if words.is_empty() {
-        let shown = |hint: &WakeHint| text::preview(&hint.key, limits::EVENT_PREVIEW_BYTES);
-        let only = match hints.as_slice() {
-            [hint] => Some(hint),
-            _ => None,
-        };
-        let of_only = |field: fn(&WakeHint) -> Option<&String>| {
-            let named = only.and_then(field);
-            named.map(|words| text::preview(words, limits::EVENT_PREVIEW_BYTES))
-        };
-        draft.event(Event::WakeHintIgnored(WakeHintIgnored {
-            keys: hints.iter().map(shown).collect(),
-            external_trigger_ids: trigger_ids(&hints),
-            source: of_only(|hint| hint.source.as_ref()),
-            correlation_id: of_only(|hint| hint.correlation_id.as_ref()),
-            causation_id: of_only(|hint| hint.causation_id.as_ref()),
-            authority_class: Some(authority_of(&hints)),
-        }));
+        draft.event(ignored(&hints));
     }
     let sources = WakeSources {
         triggers: trigger_ids(&hints),
@@ -399,6 +383,24 @@ fn surface_of(hints: &[WakeHint]) -> DeliverySurface {
     } else {
         DeliverySurface::RuntimeSystem
     }
+}
+
+/// Describes hints that begin no turn, with the labels of the only one.
+fn ignored(hints: &[WakeHint]) -> Event {
+    let shown = |words: &str| text::preview(words, limits::EVENT_PREVIEW_BYTES);
+    let only = match hints {
+        [hint] => Some(hint),
+        _ => None,
+    };
+    let of_only = |field: fn(&WakeHint) -> Option<&str>| only.and_then(field).map(shown);
+    Event::WakeHintIgnored(WakeHintIgnored {
+        keys: hints.iter().map(|hint| shown(&hint.key)).collect(),
+        external_trigger_ids: trigger_ids(hints),
+        source: of_only(|hint| hint.source.as_deref()),
+        correlation_id: of_only(|hint| hint.correlation_id.as_deref()),
+        causation_id: of_only(|hint| hint.causation_id.as_deref()),
+        authority_class: Some(authority_of(hints)),
+    })
 }
 
 /// What a wake tick goes back to.

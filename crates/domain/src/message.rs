@@ -410,7 +410,7 @@ pub struct MessageEnvelope {
     /// Task that the message belongs to. Only interfaces of the runtime bind one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<TaskId>,
-    /// Stable references into the system that the message came from, such as the number of an issue.
+    /// Ids of what the message goes back to; `MessageAdmitted::source_refs` lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
     pub body: Body,
