@@ -163,13 +163,16 @@ fn times() -> Vec<(&'static str, Value, bool)> {
     times.chain(zones.into_iter().map(in_zone)).collect()
 }
 
+/// Makes a body of a text.
+type BodyOf = fn(String) -> Value;
+
 /// Texts at their bounds and beyond, of characters that take several bytes.
 fn long_words() -> Vec<(&'static str, Value, bool)> {
     let timers = "/control/agents/{id}/timers";
     let items = "/control/agents/{id}/work-items";
     let webhook = "/control/agents/{id}/webhook";
     let enqueue = "/agents/{id}/enqueue";
-    let bodies: [(&str, usize, fn(String) -> Value); 5] = [
+    let bodies: [(&str, usize, BodyOf); 5] = [
         (
             timers,
             TIMER_SUMMARY_CHARACTERS,
