@@ -64,7 +64,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Refusal> {
             .with("column", column));
     }
     if is_too_deep(bytes) {
-        return Err(RequestFault::REQUEST
+        return Err(RequestFault::JSON
             .refuse(format!(
                 "the body cannot be read: it is nested more than {JSON_DEPTH} levels deep"
             ))

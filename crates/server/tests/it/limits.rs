@@ -33,7 +33,7 @@ async fn a_body_that_could_not_be_read_again_is_refused_and_a_flatter_one_is_tak
         let reply = world
             .ask("POST", "/agents/main/enqueue", &nested(depth))
             .await;
-        assert_eq!(reply.refusal(), (400, "invalid_request".into()), "{depth}");
+        assert_eq!(reply.refusal(), (400, "invalid_json".into()), "{depth}");
     }
     assert_eq!(world.engine.commits().await, before);
     let reply = world.ask("POST", "/agents/main/enqueue", &nested(63)).await;
