@@ -344,7 +344,7 @@ fn a_remote_operator_may_answer_a_wait_for_the_operator() {
     assert!(world.agent.open_turn.is_some(), "the agent goes on");
     let wait_id = world.waits[0].id.clone();
     let turn = world.agent.open_turn.as_ref().expect("a turn");
-    assert_eq!(turn.interrupted_waits, [wait_id.clone()]);
+    assert_eq!(turn.interrupted_waits, std::slice::from_ref(&wait_id));
     let taken = Intent::Work(WorkIntent::CancelWait { wait_id });
     world.send(ModelAnswer::calls(vec![("CancelWait", Ok(taken))]).to(&world));
     world.send(ModelAnswer::words("then I go on").to(&world));

@@ -141,10 +141,7 @@ fn own_waits() -> [World; 2] {
         let mut world = states::calling_model();
         match question {
             Some(question) => asking(&mut world, question),
-            None => drop(call(
-                &mut world,
-                vec![wait_for(vec![WakeCondition::Operator])],
-            )),
+            None => call(&mut world, vec![wait_for(vec![WakeCondition::Operator])]),
         }
         assert_eq!(wait(&world).work_item_id, None, "no item has the focus");
         world
