@@ -140,8 +140,8 @@ pub struct WorkState {
     /// for its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_pause: Option<RestWake>,
-    /// Time at which the agent may again get all of [`limits::HINT_TICKS_AT_ONCE`] ticks for wake hints from outside at
-    /// once. Absent before the first tick.
+    /// Time at which the agent may again get [all of its ticks](crate::limits::HINT_TICKS_AT_ONCE) for wake hints from
+    /// outside at once. Absent before the first tick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint_ticks_full_at: Option<Timestamp>,
     /// Tokens of the newest turns that ticks of timers began, oldest first.
