@@ -37,17 +37,20 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         ModelFailureKind::Timeout
         | ModelFailureKind::Connection
         | ModelFailureKind::RateLimited
-        | ModelFailureKind::ServerError => ChainVerdict::MayPass(SuspensionReason::ProviderTrouble),
+        | ModelFailureKind::ServerError
+        // Often the page of a gateway or a sign-in form: the same request is answered once that is over.
+        | ModelFailureKind::InvalidResponse => {
+            ChainVerdict::MayPass(SuspensionReason::ProviderTrouble)
+        }
         ModelFailureKind::Network => ChainVerdict::MayPass(SuspensionReason::Network),
         ModelFailureKind::Quota => ChainVerdict::MayPass(SuspensionReason::Quota),
         ModelFailureKind::Auth => ChainVerdict::NeedsOperator(SuspensionReason::Auth),
         ModelFailureKind::UnsupportedTransport | ModelFailureKind::ModelUnavailable => {
             ChainVerdict::NeedsOperator(SuspensionReason::ModelUnavailable)
         }
-        // An answer that cannot be read is not asked for again: it would cost as much and most likely be the same.
-        ModelFailureKind::InvalidRequest
-        | ModelFailureKind::InvalidResponse
-        | ModelFailureKind::ContextLengthExceeded => ChainVerdict::Refused,
+        ModelFailureKind::InvalidRequest | ModelFailureKind::ContextLengthExceeded => {
+            ChainVerdict::Refused
+        }
     }
 }
 

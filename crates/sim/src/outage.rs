@@ -11,12 +11,13 @@ use holon_domain::model::ModelFailureKind;
 use holon_domain::turn::{Phase, TerminalReason};
 
 /// Kinds of failure in an outage.
-const OUTAGES: [ModelFailureKind; 7] = [
+const OUTAGES: [ModelFailureKind; 8] = [
     ModelFailureKind::Connection,
     ModelFailureKind::Timeout,
     ModelFailureKind::ServerError,
     ModelFailureKind::RateLimited,
     ModelFailureKind::Network,
+    ModelFailureKind::InvalidResponse,
     ModelFailureKind::Quota,
     ModelFailureKind::Auth,
 ];

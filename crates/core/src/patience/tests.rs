@@ -36,7 +36,7 @@ fn one_model_that_may_answer_later_is_enough_and_a_refusal_outweighs_what_an_ope
     use SuspensionReason as Reason;
     let table: [(&[Kind], ChainVerdict); 8] = [
         (&[Kind::ServerError], MayPass(Reason::ProviderTrouble)),
-        (&[Kind::InvalidResponse], Refused),
+        (&[Kind::InvalidResponse], MayPass(Reason::ProviderTrouble)),
         (&[Kind::Auth, Kind::Quota], MayPass(Reason::Quota)),
         (
             &[Kind::InvalidRequest, Kind::Network],

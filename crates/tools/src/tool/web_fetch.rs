@@ -30,7 +30,7 @@ enum ModeArg {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Whole address, such as https://example.com/page.
+    /// Whole address, such as `https://example.com/page`.
     #[schemars(length(min = 1, max = WEB_URL_BYTES))]
     url: String,
     /// Characters to show. Default and maximum are the host's.
