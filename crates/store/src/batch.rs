@@ -144,18 +144,21 @@ impl Db {
             .filter_map(|ran| ran.outcome.as_ref().ok().and_then(|after| after.mark))
             .max();
         let Err(error) = self.commit() else {
+            self.note_first_commits();
             return self.conclude(batch, report);
         };
         match self.find_mark(mark, &error) {
-            Proof::Holds => self.conclude(batch, report),
+            Proof::Holds => {
+                self.note_first_commits();
+                self.conclude(batch, report);
+            }
             Proof::Absent => self.run_each_alone(batch, Some(&error), report),
             Proof::Unknown => self.answer_unknown(batch, report),
         }
     }
 
     /// Called after a commit that holds, before the answers: the commit counts only if the files are still the store.
-    fn conclude(&mut self, batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
-        self.note_commit();
+    fn conclude(&self, batch: Vec<MemberRun<'_>>, report: &mut BatchReport) {
         match self.check_held() {
             Ok(()) => self.finish(batch, report),
             Err(_) => self.answer_unknown(batch, report),

@@ -10,10 +10,9 @@ use crate::error::{Error, WriteError};
 use crate::exit::{self, LastExit, Occupant};
 use crate::feed::{Feed, FeedSource};
 use crate::generations;
-use crate::held_files::{self, FileFate, FileId, HeldFiles, StoreLost};
+use crate::held_files::{FileId, HeldFiles, StoreLost};
 use crate::home::Home;
 use crate::known_agents::KnownAgents;
-use crate::log_check::{LogCheck, LogState};
 use crate::member::{Member, Single};
 use crate::note::{NoteFile, PreviousNote, Progress};
 use crate::open;
@@ -55,15 +54,14 @@ pub struct Db {
     pub(crate) wal_frames: Arc<AtomicU64>,
     /// True if the last write that needed space found none.
     pub(crate) full: watch::Sender<bool>,
-    /// Number of times a commit began the write-ahead log anew.
-    wal_restarts: Arc<AtomicU64>,
     /// Identity of the store's files when they were opened; empty in memory.
     pub(crate) held: HeldFiles,
     /// Set for good once the store is lost.
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     pub(crate) known: RefCell<KnownAgents>,
     note: Option<NoteFile>,
-    log_check: Option<LogCheck>,
+    /// True once the periodic upkeep has run.
+    is_tended: bool,
     findings: Vec<String>,
     epoch: String,
     occupant: Occupant,
@@ -135,7 +133,6 @@ impl Db {
             error
         })?;
         db.held = HeldFiles::of_database(&db.conn, path)?;
-        db.log_check = Some(LogCheck::begin(&db.conn, path)?);
         let progress = Progress::of(&db.conn)?;
         if let Some(before) = before {
             db.findings = before.findings(path, progress);
@@ -172,13 +169,12 @@ impl Db {
             commits: Arc::new(AtomicU64::new(0)),
             news: Feed::new(),
             wal_frames: Arc::new(AtomicU64::new(0)),
-            wal_restarts: Arc::new(AtomicU64::new(0)),
             full: watch::Sender::new(false),
             held: HeldFiles::default(),
             lost: watch::Sender::new(None),
             known: RefCell::default(),
             note: None,
-            log_check: None,
+            is_tended: false,
             findings: Vec::new(),
             epoch,
             occupant,
@@ -193,14 +189,9 @@ impl Db {
     /// Counts the frames in the write-ahead log of the current connection.
     pub(crate) fn watch_wal(&mut self) -> Result<(), Error> {
         let frames = Arc::clone(&self.wal_frames);
-        let restarts = Arc::clone(&self.wal_restarts);
         self.conn
             .wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages| {
-                let pages = u64::try_from(pages).unwrap_or(0);
-                // Every commit adds a frame, so a log that did not grow was begun anew.
-                if pages <= frames.swap(pages, Ordering::Relaxed) {
-                    restarts.fetch_add(1, Ordering::Relaxed);
-                }
+                frames.store(u64::try_from(pages).unwrap_or(0), Ordering::Relaxed);
                 Ok(())
             }))?;
         Ok(())
@@ -273,37 +264,6 @@ impl Db {
         }
     }
 
-    /// Checks that the files of the store are still those that were opened, and that the log holds the commits of this
-    /// process. Reads the log, so it is not called for every commit.
-    ///
-    /// # Errors
-    /// `Lost` as for [`Self::check_held`].
-    pub(crate) fn check_content(&mut self) -> Result<(), Error> {
-        self.check_held()?;
-        // A connection that failed may have left a commit half written.
-        if self.suspect {
-            return Ok(());
-        }
-        let state = LogState {
-            frames: self.wal_frames.load(Ordering::Relaxed),
-            restarts: self.wal_restarts.load(Ordering::Relaxed),
-        };
-        let (Location::File(path), Some(log_check)) = (&self.location, &mut self.log_check) else {
-            return Ok(());
-        };
-        match log_check.holds(&self.conn, state) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                let log = open::with_suffix(path, "-wal");
-                Err(self.mark_lost(held_files::lost(&log, FileFate::Overwritten)))
-            }
-            Err(error) => {
-                tracing::debug!(%error, "the log could not be compared with the commits");
-                Ok(())
-            }
-        }
-    }
-
     /// Marks the store as lost for good. A deleted log is first copied into its file if that is in its place: it holds
     /// acknowledged commits and vanishes with this process.
     pub(crate) fn mark_lost(&self, lost: StoreLost) -> Error {
@@ -321,9 +281,12 @@ impl Db {
         lost.into()
     }
 
-    /// Records the progress of a commit, before it is acknowledged. Without that, nothing would tell at the next start
-    /// of commits that a log lost after the last upkeep.
-    pub(crate) fn note_commit(&mut self) {
+    /// Records the progress of the first commits, before they are acknowledged. Without that, nothing would tell of
+    /// commits that are lost before the first upkeep.
+    pub(crate) fn note_first_commits(&mut self) {
+        if self.is_tended {
+            return;
+        }
         if let Some(note) = &mut self.note
             && let Ok(progress) = Progress::of(&self.conn)
         {
@@ -333,6 +296,7 @@ impl Db {
 
     /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
+        self.is_tended = true;
         let (Location::File(path), Some(note)) = (&self.location, &mut self.note) else {
             return;
         };
@@ -406,7 +370,7 @@ impl Db {
     /// # Errors
     /// When the exit cannot be recorded. The store is closed all the same and counts as not closed properly.
     pub fn close(mut self) -> Result<(), Error> {
-        self.check_content()?;
+        self.check_held()?;
         self.reopen_if_suspect()?;
         if let Some(note) = self.note.take() {
             note.remove();

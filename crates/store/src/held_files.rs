@@ -50,8 +50,6 @@ pub enum FileFate {
     Gone,
     /// Another file has taken its place.
     Replaced,
-    /// The file is in its place, and commits of this process are no longer in it.
-    Overwritten,
     /// A symbolic link has taken its place. SQLite would look for the log beside the file that the link leads to.
     Linked,
 }
@@ -63,7 +61,6 @@ impl fmt::Display for FileFate {
             Self::Moved { to } => write!(f, "was moved to {}", to.display()),
             Self::Gone => f.write_str("was deleted or moved"),
             Self::Replaced => f.write_str("was replaced by another file"),
-            Self::Overwritten => f.write_str("was overwritten with other content"),
             Self::Linked => f.write_str("was replaced by a symbolic link"),
         }
     }

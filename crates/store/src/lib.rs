@@ -43,7 +43,6 @@ mod kept_replies;
 mod known_agents;
 mod ledger;
 mod log;
-mod log_check;
 mod mark;
 mod member;
 mod memory_index;

@@ -1,8 +1,8 @@
 //! The note of the last process beside the database: the files it held and its progress.
 //!
 //! The note exists while a store is open and is removed on a clean close, so a note that is found proves an unclean
-//! exit. It is written after each commit, before the answers, and never synced: after a power failure it may be older
-//! than the store, but it is never newer than the committed state.
+//! exit. It is written periodically and never synced: it may be older than the store, but never newer than the
+//! committed state.
 
 use crate::error::Error;
 use crate::held_files::{FileId, HeldFiles};

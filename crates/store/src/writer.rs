@@ -242,7 +242,7 @@ fn serve(mut db: Db, inbox: &Inbox<QueuedWrite>, pace: Pace) -> Result<(), Error
             refused => space.note_full(refused, Instant::now()),
         }
         if let Some(checkpointer) = &mut checkpointer {
-            checkpointer.tend(&mut db);
+            checkpointer.tend(&db);
         }
     }
 }
@@ -255,7 +255,7 @@ fn check_store(db: &mut Db, tended: &mut Instant) -> Result<(), Error> {
     }
     if tended.elapsed() >= CHECK_EVERY {
         *tended = Instant::now();
-        db.check_content()?;
+        db.check_held()?;
         db.tend();
     }
     Ok(())
