@@ -48,6 +48,14 @@ const TERMS: RequestTerms = RequestTerms {
         fetch: false,
         search: false,
     },
+    thread: THREAD,
+};
+
+/// A small thread, so that short histories fold it too.
+const THREAD: ThreadTerms = ThreadTerms {
+    most_tokens: Some(3_000),
+    cold_after_ms: 60_000,
+    cold_tokens: 600,
 };
 
 impl World {
@@ -79,7 +87,10 @@ impl World {
             guidance,
             images: RequestImages::default(),
         };
-        let Some(request) = RoundRequest::new(rows, POLICY, files, TERMS) else {
+        let mut rows = rows;
+        let mut thread = KnownThread::default();
+        thread.take(&mut rows);
+        let Some(request) = RoundRequest::new(rows, &thread, POLICY, files, TERMS) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),
