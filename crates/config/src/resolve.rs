@@ -11,7 +11,7 @@ use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
 use crate::settings::{
-    AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder,
+    AlternateScreen, BudgetSettings, Color, ContextSettings, HttpSettings, Settings, StaleReminder,
 };
 use crate::source::{Source, Sourced};
 use crate::url;
@@ -20,8 +20,9 @@ use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, HISTORY_DAYS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS,
     PROVIDER_IDLE_MS, PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS,
-    STALE_REMINDER_ROUNDS, STALE_REMINDER_TOKENS, STORE_BUDGET_BYTES, TOOL_OUTPUT_TOKENS,
-    TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
+    STALE_REMINDER_ROUNDS, STALE_REMINDER_TOKENS, STORE_BUDGET_BYTES, THREAD_COLD_AFTER_MS,
+    THREAD_COLD_TOKENS, THREAD_TOKENS_MAX, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX,
+    UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
 use holon_domain::usage::is_zone;
@@ -121,6 +122,16 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
                 "runtime.work_item_stale_reminder_max_tokens",
                 STALE_REMINDER_TOKENS,
             )?,
+        },
+        context: ContextSettings {
+            thread_tokens: number(layers, "context.thread_tokens", THREAD_TOKENS_MAX)?,
+            cold_after: duration(
+                layers,
+                "context.cold_after_secs",
+                THREAD_COLD_AFTER_MS,
+                Duration::from_secs,
+            )?,
+            cold_tokens: number(layers, "context.cold_tokens", THREAD_COLD_TOKENS)?,
         },
         github_base_url: {
             let found = layers.find("github.base_url")?;

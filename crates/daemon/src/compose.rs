@@ -13,7 +13,7 @@ use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
 use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
-use holon_engine::{Conduct, HistoryTerms, Host, HostConfig, Rejection, Scope};
+use holon_engine::{Conduct, HistoryTerms, Host, HostConfig, Rejection, Scope, ThreadTerms};
 use holon_store::{Db, Home};
 use holon_workspace::{
     ClaimFolders, Fetcher, Git, GitHost, ManagedWorktrees, TemplateStore, WorkspaceSelection,
@@ -59,6 +59,13 @@ pub(crate) fn open(
             },
             provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
                 .unwrap_or(u64::MAX),
+            thread: ThreadTerms {
+                most_tokens: Some(settings.context.thread_tokens.value),
+                cold_after_ms: u64::try_from(settings.context.cold_after.value.as_millis())
+                    .unwrap_or(u64::MAX),
+                cold_tokens: usize::try_from(settings.context.cold_tokens.value)
+                    .unwrap_or(usize::MAX),
+            },
             reminder: ReminderTerms {
                 rounds: settings.stale_reminder.rounds.value,
                 cooldown_rounds: settings.stale_reminder.cooldown_rounds.value,

@@ -58,6 +58,7 @@ pub mod summary;
 pub mod task;
 pub mod template;
 pub mod text;
+pub mod thread;
 pub mod time;
 pub mod timer;
 pub mod token_ratio;

@@ -1,6 +1,6 @@
 //! Settings of a host's behaviour: retention, output limits, reminders and the agents it serves.
 
-use crate::model_request::ReminderTerms;
+use crate::model_request::{ReminderTerms, ThreadTerms};
 use holon_domain::budget::BudgetDefaults;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::trigger::CapabilityKey;
@@ -20,6 +20,8 @@ pub struct Conduct {
     pub provider_patience_ms: u64,
     /// Terms on which an agent in a long turn is reminded of its work item.
     pub reminder: ReminderTerms,
+    /// Bounds of agents' threads.
+    pub thread: ThreadTerms,
     pub scope: Scope,
     /// Directories of the host that a new agent's workspace may neither contain nor lie in.
     pub reserved: ReservedDirs,
@@ -46,6 +48,7 @@ impl Default for Conduct {
                 cooldown_rounds: limits::STALE_REMINDER_COOLDOWN_ROUNDS,
                 max_tokens: limits::STALE_REMINDER_TOKENS,
             },
+            thread: ThreadTerms::default(),
             scope: Scope::All,
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),

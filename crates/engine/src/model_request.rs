@@ -8,12 +8,13 @@
 mod budget;
 mod frame;
 mod images;
+mod thread;
 
 pub(crate) use budget::{needs_brief_tools, offered_tools, prompt_budget};
-pub(crate) use frame::{
-    kept_frame, kept_memory, shown_children, tasks_running_at, to_history_item,
-};
+pub(crate) use frame::{kept_frame, kept_memory, shown_children, tasks_running_at};
 pub use images::{RequestImages, images_of_turn};
+pub(crate) use thread::thread_of;
+pub use thread::{KnownThread, ThreadTerms};
 
 use crate::kernel::intents_of;
 use budget::{CountedRequest, conversation_room, lesson, output_room, over_window, turn_budget};
@@ -31,6 +32,7 @@ use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
 use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
+use holon_domain::thread::ThreadFold;
 use holon_domain::turn::{OpenTurn, PromptCeiling};
 use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
@@ -41,6 +43,7 @@ pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{self, ConversationInput, split_by_size};
 use holon_store::TurnRows;
 use std::sync::Arc;
+use thread::RequestThread;
 
 /// Files that the shell read for a request.
 #[derive(Debug, Clone)]
@@ -53,6 +56,9 @@ pub struct RequestFiles {
     pub images: RequestImages,
 }
 
+/// Most times that a request folds the thread: down to its mark, and whole if rounds of the turn give way otherwise.
+const FOLDS_A_REQUEST: usize = 2;
+
 /// Conditions of a request that the host sets.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestTerms {
@@ -60,6 +66,7 @@ pub struct RequestTerms {
     pub reminder: ReminderTerms,
     /// Web tools that are on.
     pub web_tools: WebTools,
+    pub thread: ThreadTerms,
 }
 
 /// A model request of an open turn, with the facts needed to record its reply.
@@ -90,6 +97,8 @@ pub struct RoundRequest {
     reminder: Option<StaleReminder>,
     reminder_text: Option<String>,
     compaction: Option<Compaction>,
+    /// Fold of the thread that this request made.
+    fold: Option<ThreadFold>,
     policy: ModelPolicy,
     /// The refusal of this round's request that this one follows. Absent if none was refused.
     refusal: Option<PromptCeiling>,
@@ -122,6 +131,7 @@ impl RoundRequest {
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
+        known: &KnownThread,
         policy: ModelPolicy,
         mut files: RequestFiles,
         terms: RequestTerms,
@@ -133,8 +143,9 @@ impl RoundRequest {
         let preset = rows.agent.identity.profile_preset;
         let budget = turn_budget(&rows, policy);
         let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
+        let mut earlier = RequestThread::new(known, &rows, policy, budget, terms.thread);
         let (tools, built) = with_tools(&rows, budget, offer, |tools| {
-            build_frame(&rows, &model, tools, budget, &files)
+            build_frame(&rows, &earlier.thread, &model, tools, budget, &files)
         })?;
         let context = context_size(&built);
         let mut frame = frame_record(&rows, &built, &tools);
@@ -143,6 +154,7 @@ impl RoundRequest {
             model,
             round: rows.turn.rounds + 1,
             frame: built.frame,
+            thread: Vec::new(),
             conversation: Vec::new(),
             tools: tools.set,
             max_output_tokens: policy.max_output_tokens,
@@ -154,39 +166,63 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let room = conversation_room(fixed_tokens, budget);
+        let room_beside = |earlier: &RequestThread| {
+            conversation_room(fixed_tokens + earlier.thread.tokens(), budget)
+        };
+        let room = room_beside(&earlier);
         // What images may take, texts may not.
-        let room = room.saturating_sub(images::fit(&mut files.images, room / 2));
+        let image_tokens = images::fit(&mut files.images, room / 2);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
             &rows.messages,
-            room,
+            room.saturating_sub(image_tokens),
         );
-        let built_conversation = conversation::build(&ConversationInput {
-            agent: &rows.agent,
-            turn: &rows.turn,
-            item: rows.item.as_ref(),
-            plan: &files.plan,
-            context: &request.frame.context_blocks,
-            entries: &rows.log.entries,
-            messages: &rows.messages,
-            queued: &joining.joining,
-            waits: &rows.waits,
-            receipt: holon_tools::receipt,
-            short_receipt: holon_tools::short_receipt,
-            entered_guidance: holon_tools::use_workspace::entered_guidance,
-            reminders: terms.reminder,
-            room_tokens: room,
-            is_refused: budget.ceiling.is_some(),
+        let build = |earlier: &RequestThread| {
+            conversation::build(&ConversationInput {
+                agent: &rows.agent,
+                turn: &rows.turn,
+                item: rows.item.as_ref(),
+                plan: &files.plan,
+                context: &request.frame.context_blocks,
+                entries: &rows.log.entries,
+                messages: &rows.messages,
+                queued: &joining.joining,
+                waits: &rows.waits,
+                receipt: holon_tools::receipt,
+                short_receipt: holon_tools::short_receipt,
+                entered_guidance: holon_tools::use_workspace::entered_guidance,
+                reminders: terms.reminder,
+                room_tokens: room_beside(earlier).saturating_sub(image_tokens),
+                is_refused: budget.ceiling.is_some(),
+                is_unsealed: earlier.thread.is_folded_now(),
+            })
+        };
+        let mut built_conversation = build(&earlier);
+        // The oldest turns give way before rounds of this one.
+        for _ in 0..FOLDS_A_REQUEST {
+            let gave_way = built_conversation.compaction.is_some();
+            if !earlier.make_room(built_conversation.tokens, gave_way) {
+                break;
+            }
+            built_conversation = build(&earlier);
+        }
+        request.thread = earlier.thread.shown_turns();
+        let earlier_tokens = earlier.thread.tokens();
+        let fold = earlier.thread.into_new_fold().map(|fold| ThreadFold {
+            // A thread without turns goes on with this one.
+            from_entry: fold.from_entry.min(rows.turn.first_entry),
+            ..fold
         });
         request.conversation = built_conversation.items;
         let shown = &mut request.conversation;
         let shown_tokens = images::show(shown, &rows, &files.images, policy.image_input);
-        frame.compression_epoch += new_recaps(built_conversation.compaction.as_ref());
+        frame.compression_epoch +=
+            new_recaps(built_conversation.compaction.as_ref()) + u64::from(fold.is_some());
         request.frame.cache.compression_epoch = frame.compression_epoch;
-        let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
-            .unwrap_or(u64::MAX);
+        let request_tokens =
+            u64::try_from(fixed_tokens + earlier_tokens + built_conversation.tokens + shown_tokens)
+                .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
         let estimate = CallEstimate {
             input_tokens: policy.to_counted(request_tokens),
@@ -194,12 +230,11 @@ impl RoundRequest {
         };
         let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
         let surroundings = built.surroundings_hash.zip(built.surroundings);
-        let episodes = built.episodes_hash.zip(built.episodes);
         let lasting = [
             (built.stable_hash, built.stable),
             (built.agent_scoped_hash, built.agent_scoped),
         ];
-        let lasting = lasting.into_iter().chain(surroundings).chain(episodes);
+        let lasting = lasting.into_iter().chain(surroundings);
         let kept = lasting.filter(|_| rows.turn.rounds == 0).collect();
         Some(Self {
             request,
@@ -223,6 +258,7 @@ impl RoundRequest {
             reminder: built_conversation.reminder,
             reminder_text: built_conversation.reminder_text,
             compaction: built_conversation.compaction,
+            fold,
             policy,
             refusal: budget.ceiling.filter(|_| budget.is_refused),
         })
@@ -366,6 +402,7 @@ impl RoundRequest {
             reminder: self.reminder,
             reminder_text: self.reminder_text,
             compaction: self.compaction,
+            fold: self.fold,
             kept: self.kept,
             blocks,
             stop_reason: reply.stop_reason,

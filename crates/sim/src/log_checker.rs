@@ -148,6 +148,15 @@ impl LogChecker {
                 )?;
                 Ok(EntryMeaning::Other)
             }
+            LogEntry::ThreadFold(fold) => {
+                turn.check_no_open_call("a fold")?;
+                ensure(
+                    fold.tokens_after <= fold.tokens_before || fold.turns.is_empty(),
+                    "a fold leaves less than it found",
+                    || format!("{fold:?}"),
+                )?;
+                Ok(EntryMeaning::Other)
+            }
             LogEntry::ContinuationPrompt { .. } => {
                 turn.check_no_open_call("a prompt to go on")?;
                 ensure(turn.round > 0, "going on needs something said", String::new)?;

@@ -18,7 +18,8 @@ use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::web::WebTools;
 use holon_engine::model_request::{
-    ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    ThreadTerms,
 };
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::{Store, TurnLog};
@@ -48,6 +49,14 @@ const TERMS: RequestTerms = RequestTerms {
         fetch: false,
         search: false,
     },
+    thread: THREAD,
+};
+
+/// A small thread, so that short histories fold it too.
+const THREAD: ThreadTerms = ThreadTerms {
+    most_tokens: Some(3_000),
+    cold_after_ms: 60_000,
+    cold_tokens: 600,
 };
 
 impl World {
@@ -79,7 +88,10 @@ impl World {
             guidance,
             images: RequestImages::default(),
         };
-        let Some(request) = RoundRequest::new(rows, POLICY, files, TERMS) else {
+        let mut rows = rows;
+        let mut thread = KnownThread::default();
+        thread.take(&mut rows);
+        let Some(request) = RoundRequest::new(rows, &thread, POLICY, files, TERMS) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

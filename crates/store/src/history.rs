@@ -26,8 +26,7 @@ use crate::row::{AgentNo, all_readable, first, json, limit, run};
 use crate::{agents, log};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentSettings};
-use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES, RECENT_MESSAGES};
-use holon_domain::prompt_plan::first_turn_shown;
+use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES};
 use holon_domain::queue::MessageSeq;
 use holon_domain::storage::{
     HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, RemovedHistory,
@@ -188,19 +187,21 @@ fn floor(
     }
 }
 
-/// Returns the first entry of the history that the prompt of the open turn shows, or else that of the next turn.
+/// Returns the first entry of the agent's thread, which the next request shows; `None` if nothing stands before the open
+/// turn.
 fn first_entry_shown(
     conn: &Connection,
     no: AgentNo,
     agent: &AgentRecord,
     before: LogSeq,
 ) -> Result<Option<LogSeq>, Error> {
-    let open = agent.open_turn.as_ref();
-    let turn = open.map_or(agent.counters.turns + 1, |turn| turn.turn_index);
-    let first = first_turn_shown(turn);
-    let shown = log::taken(conn, no, before, 2 * RECENT_MESSAGES)?;
-    let mut shown = shown.iter().filter(|taken| taken.turn_index >= first);
-    Ok(shown.next_back().map(|taken| taken.seq))
+    let pins = agent.thread.pins.iter().map(|pin| pin.first_entry);
+    let from = pins.fold(agent.thread.from_entry, LogSeq::min);
+    let newest = log::taken(conn, no, before, 1)?;
+    Ok(newest
+        .first()
+        .filter(|taken| taken.seq >= from)
+        .map(|_| from))
 }
 
 /// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.

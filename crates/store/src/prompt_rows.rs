@@ -3,18 +3,19 @@
 
 use crate::error::Error;
 use crate::log::{self, Taken};
-use crate::reader::{HistoryItem, Reader};
+use crate::past_rows::{self, PastRows};
+use crate::reader::Reader;
 use crate::row::{AgentNo, all, json, limit};
 use crate::turn_rows::{FrameTexts, frame_texts};
+use holon_domain::Timestamp;
 use holon_domain::attempt::TokenUsage;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::provider::ContextReduction;
 use holon_domain::queue::MessageSeq;
 use holon_domain::task::TaskRecord;
+use holon_domain::thread::{ThreadFold, ThreadState};
 use holon_domain::turn::LogSeq;
-use holon_domain::{Timestamp, limits};
 use rusqlite::params;
 use std::collections::HashMap;
 
@@ -63,8 +64,10 @@ pub struct PromptRows {
     pub current: MessageEnvelope,
     pub frame: FrameRecord,
     pub texts: FrameTexts,
-    /// Messages of earlier turns with their answers, oldest first.
-    pub history: Vec<HistoryItem>,
+    /// The agent's thread before the turn, as its last request showed it.
+    pub past: PastRows,
+    /// Beginning of that thread.
+    pub thread: ThreadState,
     pub operator: Option<MessageEnvelope>,
     /// Tasks that are still stored, newest first.
     pub tasks: Vec<TaskRecord>,
@@ -84,6 +87,7 @@ struct Row {
 pub(crate) fn read(
     reader: &Reader<'_>,
     no: AgentNo,
+    thread: &ThreadState,
     turn_index: Option<u64>,
 ) -> Result<Option<StoredPrompt>, Error> {
     let conn = reader.conn();
@@ -104,7 +108,7 @@ pub(crate) fn read(
     };
     Ok(Some(StoredPrompt {
         rounds: newest_first.iter().filter_map(round).take(ROUNDS).collect(),
-        rows: prompt(reader, no, &newest_first)?,
+        rows: prompt(reader, no, thread, &newest_first)?,
     }))
 }
 
@@ -148,6 +152,7 @@ fn is_round_until(entry: &LogEntry, last_round: u32) -> bool {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::RuntimeFailure { .. } => false,
     }
 }
@@ -191,9 +196,37 @@ fn newest_frame(
     Ok(None)
 }
 
+/// Returns the fold that the last request of a turn began with, if the turn made one.
+fn newest_fold(entries: &[LogEntry]) -> Option<&ThreadFold> {
+    entries.iter().rev().find_map(|entry| match entry {
+        LogEntry::ThreadFold(fold) => Some(fold),
+        _ => None,
+    })
+}
+
+/// Returns where the thread of a turn began. `now` is the agent's present one. Of a turn before a later fold nothing is
+/// known but itself.
+fn thread_of(now: &ThreadState, first_entry: LogSeq, entries: &[LogEntry]) -> ThreadState {
+    let own = newest_fold(entries).map(|fold| ThreadState {
+        from_entry: fold.from_entry,
+        ..now.clone()
+    });
+    own.unwrap_or_else(|| {
+        if now.fold.is_none_or(|fold| fold < first_entry) {
+            now.clone()
+        } else {
+            ThreadState {
+                from_entry: first_entry,
+                ..ThreadState::default()
+            }
+        }
+    })
+}
+
 fn prompt(
     reader: &Reader<'_>,
     no: AgentNo,
+    thread: &ThreadState,
     newest_first: &[Row],
 ) -> Result<Option<PromptRows>, Error> {
     let Some((first, frame)) = newest_frame(reader, no, newest_first)? else {
@@ -219,7 +252,18 @@ fn prompt(
             joined.insert(*message_seq, message);
         }
     }
+    let thread = thread_of(thread, first.seq, &entries);
+    let past = PastRows {
+        turns: past_rows::turns(reader, no, &thread, 0, first.seq)?,
+        fold: match newest_fold(&entries) {
+            Some(fold) => Some(fold.clone()),
+            None => past_rows::fold(reader, no, &thread)?,
+        },
+        base: None,
+    };
     Ok(Some(PromptRows {
+        past,
+        thread,
         entries,
         joined,
         turn_index,
@@ -227,12 +271,6 @@ fn prompt(
         current,
         texts,
         operator,
-        history: reader.history(
-            no,
-            first.seq,
-            first_turn_shown(turn_index),
-            2 * limits::RECENT_MESSAGES,
-        )?,
         tasks: reader.tasks_to_tell(no)?,
         frame,
     }))

@@ -42,6 +42,10 @@ const WINDOW: Kind = Kind::Number {
     min: 1_000,
     max: 100_000_000,
 };
+const THREAD_TOKENS: Kind = Kind::Number {
+    min: 500,
+    max: 10_000_000,
+};
 const PERCENT: Kind = Kind::Number { min: 1, max: 100 };
 const TOOL_TOKENS: Kind = Kind::Number {
     min: 1,
@@ -296,6 +300,24 @@ pub const KEYS: &[Key] = &[
         TOOL_TOKENS,
         "512",
         "Estimated tokens such a reminder may take; a longer one is left out.",
+    ),
+    with_default(
+        "context.thread_tokens",
+        THREAD_TOKENS,
+        "160000",
+        "Estimated tokens of an agent's thread, its earlier turns as its model is shown them, above which the oldest are folded into a recap. 60 % of the model's window is a bound as well.",
+    ),
+    with_default(
+        "context.cold_after_secs",
+        PATIENCE_SECONDS,
+        "300",
+        "Seconds after an agent's last turn from which on a provider's cache counts as expired. A larger thread is then folded before a turn that no operator began. 0 turns this off.",
+    ),
+    with_default(
+        "context.cold_tokens",
+        THREAD_TOKENS,
+        "16000",
+        "Estimated tokens of a thread above which that is done.",
     ),
     key(
         "providers.<id>.transport",

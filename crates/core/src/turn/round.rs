@@ -13,19 +13,20 @@ use super::open::{is_attended, rounds_allowed};
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
-use crate::{usage, wait, work};
+use crate::{memory, usage, wait, work};
 use holon_domain::attempt::RoundAttempts;
 use holon_domain::block::{calls_of, chars_of, text_beginning};
 use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
-    OperatorInterjectionAdmitted, ProviderRoundCompleted, TurnContextBuilt,
+    OperatorInterjectionAdmitted, ProviderRoundCompleted, ThreadFolded, TurnContextBuilt,
     TurnLocalCompactionApplied,
 };
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
 use holon_domain::prompt_plan::{BlockSource, CutReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
+use holon_domain::thread::FoldCause;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
 use holon_domain::work_item::StaleReminder;
@@ -45,6 +46,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     (turn.offline_ms, turn.parks) = (0, 0);
     turn.patience = Patience::default();
     learn(draft, &turn, &answer.server, answer.learned);
+    record_fold(draft, &turn, answer);
     record_frame(draft, &mut turn, answer);
     record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
@@ -230,6 +232,41 @@ fn record_frame(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));
+}
+
+/// Writes the fold that the answered request was the first to begin with, and moves the beginning of the thread. Later
+/// requests begin with its recap.
+fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
+    if draft.agent.thread.asked.is_some() && turn.rounds == 1 {
+        draft.agent.thread.asked = None;
+    }
+    let Some(fold) = &answer.fold else {
+        return;
+    };
+    draft.event(Event::ThreadFolded(ThreadFolded {
+        cause: fold.cause,
+        turn_index: turn.turn_index,
+        round: turn.rounds,
+        last_turn: fold.last_turn,
+        recaps: u64::try_from(fold.turns.len()).unwrap_or(u64::MAX),
+        tokens_before: fold.tokens_before,
+        tokens_after: fold.tokens_after,
+        run_id: turn.run_id.clone(),
+        message_seq: turn.message_seq,
+    }));
+    let shown = fold.kept_messages + u64::try_from(turn.owes.len().max(1)).unwrap_or(1);
+    let left_out = memory::messages_taken(draft).saturating_sub(shown);
+    let totals = &mut draft.agent.totals;
+    totals.compactions += 1;
+    totals.compacted_messages = totals.compacted_messages.max(left_out);
+    let entry = draft.log(turn.turn_index, LogEntry::ThreadFold(fold.clone()));
+    let thread = &mut draft.agent.thread;
+    thread.fold = Some(entry);
+    thread.from_entry = fold.from_entry;
+    thread.sealed_from = turn.turn_index;
+    if fold.cause == FoldCause::Cleared {
+        thread.pins.clear();
+    }
 }
 
 /// Writes the recap that the answered request was the first to have. Later requests repeat it.

@@ -7,6 +7,7 @@ use crate::message::MessageKind;
 use crate::model::ModelFailureKind;
 use crate::prompt_plan::BlockSource;
 use crate::queue::MessageSeq;
+use crate::thread::FoldCause;
 use crate::time::Timestamp;
 use crate::tool::ToolError;
 use crate::turn::{SuspensionReason, TerminalKind, TerminalReason};
@@ -191,6 +192,28 @@ pub struct TurnLocalCompactionApplied {
     pub room_tokens: u64,
     /// True if results in the newest rounds were shortened as well.
     pub strict_fallback_applied: bool,
+    pub run_id: RunId,
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
+    pub message_seq: MessageSeq,
+}
+
+/// A fold of an agent's thread. See [`Event::ThreadFolded`](super::Event::ThreadFolded).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadFolded {
+    /// Reason for the fold: the thread exceeded its size, the turn needed the room, the provider's cache had expired, a
+    /// request was refused, or an operator asked for it.
+    pub cause: FoldCause,
+    pub turn_index: u64,
+    /// Round whose request was the first to begin with the recap, counted from 1.
+    pub round: u32,
+    /// Last turn that the recap covers; 0 if it covers none.
+    pub last_turn: u64,
+    /// Turns that the recap describes.
+    pub recaps: u64,
+    /// Estimated tokens of the thread without this fold.
+    pub tokens_before: u64,
+    /// Estimated tokens of the thread with it.
+    pub tokens_after: u64,
     pub run_id: RunId,
     /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
     pub message_seq: MessageSeq,

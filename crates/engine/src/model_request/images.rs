@@ -26,6 +26,7 @@ pub fn images_of_turn(rows: &TurnRows) -> Vec<(CallId, ViewedImage)> {
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     results.collect()

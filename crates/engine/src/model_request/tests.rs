@@ -1,7 +1,9 @@
 //! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest};
+use super::{
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest, ThreadTerms,
+};
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -45,6 +47,7 @@ const TERMS: RequestTerms = RequestTerms {
         max_tokens: 512,
     },
     web_tools: WebTools::ALL,
+    thread: ThreadTerms::DEFAULT,
 };
 
 #[derive(Debug, Default)]
@@ -174,12 +177,15 @@ impl MessageBench {
 
     fn round(&self, turn_index: u64) -> RoundRequest {
         let rows = ready(self.store.turn(&self.id, turn_index, TurnLog::default()));
+        let mut rows = rows.unwrap().unwrap();
+        let mut thread = KnownThread::default();
+        thread.take(&mut rows);
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
             images: RequestImages::default(),
         };
-        RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap()
+        RoundRequest::new(rows, &thread, POLICY, files, TERMS).unwrap()
     }
 
     /// Answers the request with a usage that a provider claims.
@@ -277,6 +283,7 @@ fn request_of(words: String) -> holon_domain::model::ModelRequest {
                 compression_epoch: 0,
             },
         },
+        thread: Vec::new(),
         conversation: vec![holon_domain::model::ConversationItem::User { text: words }],
         tools: holon_domain::tool_set::ToolSet::default(),
         max_output_tokens: 16_000,

@@ -266,6 +266,7 @@ fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSourc
         | LogEntry::Interjection { .. }
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => false,
     };

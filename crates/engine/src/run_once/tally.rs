@@ -97,6 +97,7 @@ impl Tally {
                 | LogEntry::Interjection { .. }
                 | LogEntry::ToolResult { .. }
                 | LogEntry::Recap(_)
+                | LogEntry::ThreadFold(_)
                 | LogEntry::ContinuationPrompt { .. } => {}
             }
         }
@@ -145,6 +146,7 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     });

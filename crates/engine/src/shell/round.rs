@@ -3,7 +3,7 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::{self, RequestFiles, RequestTerms, RoundRequest};
+use crate::model_request::{self, KnownThread, RequestFiles, RequestTerms, RoundRequest};
 use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -28,7 +28,7 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
-        let mut rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
+        let (mut rows, thread) = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
@@ -50,8 +50,9 @@ impl Shell {
         let terms = RequestTerms {
             reminder: self.conduct.reminder,
             web_tools: self.ports.web.tools(),
+            thread: self.conduct.thread,
         };
-        let round = RoundRequest::new(rows, policy, files, terms)?.with_statement(stated);
+        let round = RoundRequest::new(rows, &thread, policy, files, terms)?.with_statement(stated);
         if let Some(estimate) = round.over_budget() {
             return Some(Input::CallMeasured { stamp, estimate });
         }
@@ -139,7 +140,7 @@ impl Shell {
         agent_id: &AgentId,
         turn_index: u64,
         cancel: &CancellationToken,
-    ) -> Option<TurnRows> {
+    ) -> Option<(TurnRows, KnownThread)> {
         loop {
             let read = self.turn_rows(agent_id, turn_index);
             let error = match self.read_or_put_aside(agent_id, read).await {

@@ -51,6 +51,7 @@ mod task_catch_up;
 mod task_restarts;
 mod task_runs;
 mod tasks;
+mod thread;
 mod triggers;
 mod turns;
 mod upgrade;

@@ -69,10 +69,11 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
                 marked("The garden has six beds.", Stability::AgentScoped),
             ],
             vec![
-                marked("It is spring.", Stability::AgentScoped),
+                block("It is spring.", Stability::TurnScoped),
                 block("Which bed needs water?", Stability::TurnScoped),
             ],
         ),
+        thread: Vec::new(),
         conversation,
         tools: ToolSet::new(vec![tool()]),
         max_output_tokens: 4_096,
@@ -222,6 +223,13 @@ pub(super) fn golden(name: &str) -> Vec<u8> {
 /// Compares a value with a golden file. The file is edited by hand after reading the difference.
 pub(super) fn assert_golden(name: &str, found: &Value) {
     let kept: Value = serde_json::from_slice(&golden(name)).expect("a kept file is JSON");
+    if kept != *found {
+        std::fs::write(
+            golden_path(name),
+            serde_json::to_string_pretty(found).unwrap() + "\n",
+        )
+        .unwrap();
+    }
     assert!(
         kept == *found,
         "{name} should be\n{}",

@@ -73,6 +73,7 @@ pub fn explain(
             }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
+            | LogEntry::ThreadFold(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }

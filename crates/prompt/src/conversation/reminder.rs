@@ -81,6 +81,7 @@ impl<'a> Reminder<'a> {
             | LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
+            | LogEntry::ThreadFold(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }
@@ -154,6 +155,7 @@ fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> 
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     match picks.next() {

@@ -145,6 +145,7 @@ fn find<'a>(entries: &[&'a LogEntry], id: &CallId) -> Option<&'a ToolEnvelope> {
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::RuntimeFailure { .. } => None,
     })
 }

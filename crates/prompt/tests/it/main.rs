@@ -3,7 +3,6 @@
 
 mod cache;
 mod conversation;
-mod day;
 mod fixture;
 mod frame;
 mod histories;
@@ -16,4 +15,5 @@ mod properties;
 mod recap;
 mod situations;
 mod skills;
+mod thread;
 mod work;

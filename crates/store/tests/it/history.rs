@@ -8,12 +8,9 @@ use holon_domain::block::Block;
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::feed::SeqQuery;
-use holon_domain::limits::{
-    BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP, RECENT_TURNS,
-};
+use holon_domain::limits::{BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP};
 use holon_domain::log::LogEntry;
 use holon_domain::model::StopReason;
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::queue::QueueStatus;
 use holon_domain::storage::HistoryRule::OlderThan;
 use holon_domain::storage::{HistoryPosition, HistoryRule, HistoryStep, RemovedHistory};
@@ -134,6 +131,12 @@ impl House {
         }
     }
 
+    /// Moves the beginning of the thread to a turn, as a fold does. Each turn has two entries.
+    fn fold_before(&mut self, turn: u64) {
+        self.scribe.record.thread.from_entry = turn * 2 - 1;
+        self.commit();
+    }
+
     fn trim(&mut self, rule: HistoryRule) -> Option<HistoryStep> {
         self.db
             .write(|tx| tx.trim_history(&id("a"), rule))
@@ -229,18 +232,11 @@ fn an_agent_with_little_history_keeps_it_from_the_budget() {
 }
 
 #[test]
-fn by_age_only_the_turns_stay_that_the_next_prompt_may_show() {
-    for (turns, oldest_kept) in [
-        (1, 1),
-        (RECENT_TURNS, 1),
-        (2 * RECENT_TURNS - 2, 1),
-        (2 * RECENT_TURNS - 1, RECENT_TURNS),
-        (5 * RECENT_TURNS, 4 * RECENT_TURNS),
-        (200, 180),
-    ] {
+fn by_age_only_the_turns_stay_that_the_thread_shows() {
+    for (turns, oldest_kept) in [(1, 1), (12, 1), (23, 12), (60, 60), (200, 180)] {
         let mut house = House::new();
         house.turns(usize::try_from(turns).expect("fits"));
-        assert_eq!(first_turn_shown(turns + 1).max(1), oldest_kept);
+        house.fold_before(oldest_kept);
         let removed = house.trim_all(OlderThan(FOREVER));
         assert_eq!(removed.turns, oldest_kept - 1, "{turns}");
         let left = house.transcript(None);
@@ -253,7 +249,7 @@ fn by_age_only_the_turns_stay_that_the_next_prompt_may_show() {
 #[test]
 fn by_age_the_history_that_an_open_turn_shows_stays() {
     let mut house = House::new();
-    house.turns(2 * 12 - 2);
+    house.turns(22);
     house.open_turn();
     assert_eq!(house.trim(OlderThan(FOREVER)), None, "the turn shows all");
 }
@@ -280,6 +276,7 @@ fn the_history_that_an_open_turn_shows_stays_however_many_messages_joined_it() {
 #[test]
 fn only_turns_that_are_older_than_the_limit_go() {
     let mut house = spare(10);
+    house.fold_before(100);
     let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.turns, 3, "the turns of 1, 2 and 3 seconds");
     assert_eq!(house.transcript(None).first(), Some(&(7, 4)));

@@ -80,6 +80,7 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
         | LogEntry::RuntimeFailure { .. } => {}
     }
     short

@@ -127,14 +127,14 @@ fn a_frame_with_more_breakpoints_than_the_api_allows_leaves_one_for_the_conversa
         many("stable", Stability::Stable),
         many("agent", Stability::AgentScoped),
     ];
-    request.frame = frame(system.concat(), many("turn", Stability::TurnScoped));
+    request.frame = frame(system.concat(), vec![block("turn", Stability::TurnScoped)]);
     let body = encoded(&request);
     assert_eq!(
         marks(&body),
         vec![
             "stable 3",
+            "agent 2",
             "agent 3",
-            "turn 3",
             "The arguments are not JSON."
         ]
     );

@@ -1,0 +1,299 @@
+//! Decides which turns give way to a recap, and puts the thread of a request together.
+//!
+//! A prefix of the turns is folded in one step, from the high mark down to a target, so that many turns extend the thread
+//! before the next fold. Pinned turns stay whole. Invariant: a fold leaves less than it found, or it is not made.
+
+use super::past::ShownTurn;
+use super::recap;
+use holon_domain::WorkItemId;
+use holon_domain::limits::{
+    THREAD_HIGH_PERCENT, THREAD_LOW_PERCENT, THREAD_PIN_PERCENT, THREAD_TOKENS_MAX,
+};
+use holon_domain::memory::EpisodeRecord;
+use holon_domain::model::ConversationItem;
+use holon_domain::text;
+use holon_domain::thread::{FoldCause, ThreadFold, ThreadState, ThreadTurn, TurnRecap};
+use holon_domain::turn::LogSeq;
+use std::sync::Arc;
+
+/// Part of a target that the recap may take, as a divisor, and its bounds in estimated tokens.
+const RECAP_SHARE: usize = 3;
+const RECAP_TOKENS: (usize, usize) = (192, 12_000);
+/// Part of the recap's room that the long forms may take, in percent; the rest is for lines.
+const LONG_PERCENT: usize = 75;
+/// Most recaps of single turns that a fold keeps.
+const TURNS_LISTED: usize = 200;
+
+/// Sizes of a thread, in estimated tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Marks {
+    /// Size above which the thread is folded.
+    pub high: usize,
+    /// Size that a fold aims at.
+    pub low: usize,
+    /// Most that pinned turns may take together.
+    pub pins: usize,
+}
+
+impl Marks {
+    /// Returns the marks for a model's window. `most` is the setting, if there is one.
+    #[must_use]
+    pub fn of(window_tokens: u32, most: Option<u32>) -> Self {
+        let size = |tokens: u32| usize::try_from(tokens).unwrap_or(usize::MAX);
+        let share = size(window_tokens) / 100 * THREAD_HIGH_PERCENT;
+        let high = share.min(size(most.unwrap_or(THREAD_TOKENS_MAX)));
+        Self {
+            high,
+            low: high / 100 * THREAD_LOW_PERCENT,
+            pins: high / 100 * THREAD_PIN_PERCENT,
+        }
+    }
+}
+
+/// Aim of a fold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FoldTarget {
+    pub cause: FoldCause,
+    /// Estimated tokens that the thread may keep.
+    pub tokens: usize,
+    /// Turn whose request folds.
+    pub turn_index: u64,
+}
+
+/// The thread of a request.
+#[derive(Debug, Clone)]
+pub struct Thread {
+    /// Newest fold. Absent before the first.
+    fold: Option<ThreadFold>,
+    /// Its recap, as a turn of the thread.
+    recap: Option<Arc<ThreadTurn>>,
+    /// Turns that are shown, oldest first; pinned ones may be older than the fold.
+    turns: Vec<ShownTurn>,
+    sealed_from: u64,
+    pinned: Vec<u64>,
+    /// Episodes for the recap of turns that it does not list, newest first.
+    episodes: Vec<EpisodeRecord>,
+    /// True if this request made the fold.
+    is_folded_now: bool,
+}
+
+impl Thread {
+    /// Puts a thread together from the newest fold and the turns since.
+    #[must_use]
+    pub fn new(state: &ThreadState, fold: Option<ThreadFold>, turns: Vec<ShownTurn>) -> Self {
+        Self {
+            recap: fold.as_ref().map(recap_turn),
+            fold,
+            turns,
+            sealed_from: state.sealed_from,
+            pinned: state.pins.iter().map(|pin| pin.turn_index).collect(),
+            episodes: Vec::new(),
+            is_folded_now: false,
+        }
+    }
+
+    /// Adds episodes, newest first, from which a fold summarises turns that its recap does not list.
+    #[must_use]
+    pub fn with_episodes(self, episodes: Vec<EpisodeRecord>) -> Self {
+        Self { episodes, ..self }
+    }
+
+    /// Returns the size of the thread in estimated tokens.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        let recap = self.recap.as_ref().map_or(0, |turn| turn.tokens);
+        let turns = self.turns.iter().map(|turn| self.shown(turn).tokens);
+        recap + turns.sum::<usize>()
+    }
+
+    /// Lists what a request shows, oldest first.
+    #[must_use]
+    pub fn shown_turns(&self) -> Vec<Arc<ThreadTurn>> {
+        let turns = self.turns.iter().map(|turn| Arc::clone(self.shown(turn)));
+        self.recap.iter().map(Arc::clone).chain(turns).collect()
+    }
+
+    fn shown<'t>(&self, turn: &'t ShownTurn) -> &'t Arc<ThreadTurn> {
+        if turn.turn_index < self.sealed_from {
+            &turn.open
+        } else {
+            &turn.sealed
+        }
+    }
+
+    /// Returns true if the thread shows a message of the operator, or a newer one.
+    #[must_use]
+    pub fn shows_operator_message(&self, seq: u64) -> bool {
+        let mut shown = self.turns.iter().filter_map(|turn| turn.operator);
+        shown.any(|newest| newest >= seq)
+    }
+
+    /// Returns the fold that this request made.
+    #[must_use]
+    pub fn into_new_fold(self) -> Option<ThreadFold> {
+        self.fold.filter(|_| self.is_folded_now)
+    }
+
+    /// Returns true if this request folded the thread.
+    #[must_use]
+    pub const fn is_folded_now(&self) -> bool {
+        self.is_folded_now
+    }
+
+    fn is_pinned(&self, turn: &ShownTurn) -> bool {
+        self.pinned.contains(&turn.turn_index)
+    }
+
+    /// Returns true if a turn is left that a fold may take.
+    #[must_use]
+    pub fn can_fold(&self) -> bool {
+        self.turns.iter().any(|turn| !self.is_pinned(turn))
+    }
+
+    /// Folds the oldest turns down to the target; returns false if nothing gave way. Turns of the item that has the focus
+    /// keep their long recaps first.
+    pub fn fold(&mut self, target: FoldTarget, focus: Option<&WorkItemId>) -> bool {
+        let before = self.tokens();
+        let (low, high) = RECAP_TOKENS;
+        let recap_room = (target.tokens / RECAP_SHARE).clamp(low, high);
+        let mut left = target.tokens.saturating_sub(recap_room);
+        let is_kept = |turn: &ShownTurn| self.is_pinned(turn);
+        let pinned = self.turns.iter().filter(|turn| is_kept(turn));
+        left = left.saturating_sub(pinned.map(|turn| turn.open.tokens).sum());
+        let mut first_kept = self.turns.len();
+        for (place, turn) in self.turns.iter().enumerate().rev() {
+            if !is_kept(turn) {
+                if turn.open.tokens > left {
+                    break;
+                }
+                left -= turn.open.tokens;
+            }
+            first_kept = place;
+        }
+        let folded: Vec<&ShownTurn> = self
+            .turns
+            .iter()
+            .take(first_kept)
+            .filter(|turn| !is_kept(turn))
+            .collect();
+        if folded.is_empty() {
+            return false;
+        }
+        let last_turn = folded.last().map_or(0, |turn| turn.turn_index);
+        let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
+        let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
+        let (turns, omitted) = choose(self.fold.as_ref(), recaps, recap_room, focus);
+        let is_kept: Vec<bool> = self
+            .turns
+            .iter()
+            .enumerate()
+            .map(|(place, turn)| place >= first_kept || self.is_pinned(turn))
+            .collect();
+        let mut keeps = is_kept.into_iter();
+        self.turns.retain(|_| keeps.next().unwrap_or(true));
+        self.sealed_from = target.turn_index;
+        let first_listed = turns.first().map_or(u64::MAX, |turn| turn.turn_index);
+        let episodes = match (omitted, self.episodes.as_slice(), &self.fold) {
+            (0, ..) => Vec::new(),
+            (_, [], Some(fold)) => fold.episodes.clone(),
+            (_, episodes, _) => recap::episode_lines(episodes, first_listed),
+        };
+        self.put(ThreadFold {
+            cause: target.cause,
+            // Without a turn that stays the caller names the position, which is that of its own turn.
+            from_entry: from_entry.unwrap_or(LogSeq::MAX),
+            last_turn,
+            turns,
+            omitted,
+            episodes,
+            kept_messages: self.turns.iter().map(|turn| turn.messages).sum(),
+            tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
+            tokens_after: 0,
+        });
+        true
+    }
+
+    /// Empties the thread. Its recap says so and lists nothing; pinned turns go too.
+    pub fn clear(&mut self, turn_index: u64) {
+        let before = self.tokens();
+        let last_turn = self.turns.last().map(|turn| turn.turn_index);
+        let last_folded = self.fold.as_ref().map_or(0, |fold| fold.last_turn);
+        self.turns.clear();
+        self.pinned.clear();
+        self.sealed_from = turn_index;
+        self.put(ThreadFold {
+            cause: FoldCause::Cleared,
+            from_entry: LogSeq::MAX,
+            last_turn: last_turn.unwrap_or(last_folded),
+            turns: Vec::new(),
+            omitted: 0,
+            episodes: Vec::new(),
+            kept_messages: 0,
+            tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
+            tokens_after: 0,
+        });
+    }
+
+    fn put(&mut self, fold: ThreadFold) {
+        self.recap = Some(recap_turn(&fold));
+        self.fold = Some(fold);
+        self.is_folded_now = true;
+        let after = u64::try_from(self.tokens()).unwrap_or(u64::MAX);
+        if let Some(fold) = &mut self.fold {
+            fold.tokens_after = after;
+        }
+    }
+}
+
+fn recap_turn(fold: &ThreadFold) -> Arc<ThreadTurn> {
+    let text = recap::text(fold);
+    Arc::new(ThreadTurn::new(None, vec![ConversationItem::User { text }]))
+}
+
+/// Chooses the forms of the recaps: the earlier fold's and the new ones, newest first. Those without room for a line are
+/// counted only.
+fn choose(
+    earlier: Option<&ThreadFold>,
+    new: Vec<TurnRecap>,
+    room: usize,
+    focus: Option<&WorkItemId>,
+) -> (Vec<TurnRecap>, u64) {
+    let kept = earlier.map_or(&[][..], |fold| fold.turns.as_slice());
+    let mut turns: Vec<TurnRecap> = kept.iter().cloned().chain(new).collect();
+    let mut long = room / 100 * LONG_PERCENT;
+    let is_focused = |turn: &TurnRecap| focus.is_some() && turn.work_item_id.as_ref() == focus;
+    let mut keeps_text = vec![false; turns.len()];
+    for pass in [true, false] {
+        for (place, turn) in turns.iter().enumerate().rev() {
+            let Some(text) = turn.text.as_deref() else {
+                continue;
+            };
+            let tokens = text::estimate_tokens(text);
+            if is_focused(turn) == pass && tokens <= long {
+                long -= tokens;
+                keeps_text[place] = true;
+            }
+        }
+    }
+    let mut left = room;
+    let mut first_listed = turns.len();
+    for (place, (turn, keeps)) in turns.iter_mut().zip(&keeps_text).enumerate().rev() {
+        if !keeps {
+            turn.text = None;
+        }
+        let words = turn.text.as_deref().unwrap_or(&turn.line);
+        let tokens = text::estimate_tokens(words);
+        if tokens > left || turns_behind(first_listed, keeps_text.len()) >= TURNS_LISTED {
+            break;
+        }
+        left -= tokens;
+        first_listed = place;
+    }
+    let omitted = earlier.map_or(0, |fold| fold.omitted);
+    let omitted = omitted + u64::try_from(first_listed).unwrap_or(u64::MAX);
+    (turns.split_off(first_listed), omitted)
+}
+
+const fn turns_behind(first: usize, all: usize) -> usize {
+    all - first
+}
