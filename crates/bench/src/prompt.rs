@@ -103,7 +103,8 @@ async fn requests(db_path: &Path, agent_id: &AgentId) -> Result<Sample, Box<dyn 
         let mut rows = rows.ok_or("the turn is over")?;
         let mut thread = KnownThread::default();
         thread.take(&mut rows);
-        let request = RoundRequest::new(rows, &thread, WIDE_POLICY, files, TERMS).ok_or("no request")?;
+        let request =
+            RoundRequest::new(rows, &thread, WIDE_POLICY, files, TERMS).ok_or("no request")?;
         sample.add(began.elapsed());
         assert_eq!(request.request.round, 1, "the first request of a turn");
     }

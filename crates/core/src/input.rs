@@ -30,6 +30,7 @@ use holon_domain::task::{StartedCommand, TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::{CallbackDelivery, CallbackReceipt, TriggerRecord, WakeHint};
+use holon_domain::turn::LogSeq;
 use holon_domain::usage::CallEstimate;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
@@ -221,6 +222,11 @@ pub enum Input {
         /// Time for which the entry was planned.
         planned_at: Timestamp,
         due: DueAction,
+    },
+    /// Retention needs space and is about to remove the oldest turns of the agent.
+    HistoryRemoval {
+        /// Last entry of the log that goes.
+        through: LogSeq,
     },
     /// The wall clock was set back while pauses of the agent ran. No pause may take longer because of it.
     ClockSetBack {

@@ -417,6 +417,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::DueCame { .. }

@@ -60,6 +60,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)

@@ -138,6 +138,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             Ok(delegation::handle_worktree_end(draft, *stamp, end))
         }
         Input::HostStops => Ok(lifecycle::handle_host_stop(draft)),
+        Input::HistoryRemoval { through } => Ok(turn::handle_history_removal(draft, *through)),
         Input::DueCame {
             id,
             planned_at,

@@ -166,6 +166,8 @@ pub const THREAD_COLD_TOKENS: u32 = 16_000;
 pub const THREAD_COLD_AFTER_MS: u64 = 300_000;
 /// Size that such a fold aims at, in percent of that size.
 pub const THREAD_COLD_PERCENT: usize = 40;
+/// Turns of a thread above which it is folded, whatever their size.
+pub const THREAD_TURNS_HIGH: usize = 1_000;
 /// Most ended turns that a request reads of a thread. Older ones are not shown; a fold stands for them long before.
 pub const THREAD_TURNS: usize = 2_000;
 /// Bytes of rows after which a request reads no older turn of a thread.

@@ -395,6 +395,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Operator(_)
         | Input::OperatorMessage { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -443,6 +444,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::PatchFinished { .. } => "patch_finished",
         Input::BatchStopped { .. } => "batch stopped",
         Input::HostStops => "host stops",
+        Input::HistoryRemoval { .. } => "history removal",
         Input::WorktreeCleaned { .. } => "worktree cleaned",
         Input::DeliverySubmitted { .. } => "delivery submitted",
         Input::Lane { .. } => "lane",

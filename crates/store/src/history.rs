@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - What goes of the log, the briefs and the events is a prefix of each. A cursor behind it stays valid.
-//! - An open turn and what a prompt shows of earlier turns stay. If the store only needs space, the newest messages stay
-//!   with their turns.
+//! - An open turn and the thread that it shows stay. By age, the thread of a resting agent stays too. If the store needs
+//!   space, the newest messages stay with their turns, and the thread was moved to them before.
 //! - A brief or a report that takes its words from a removed entry gets a copy of them in the same commit.
 //! - A message stays while it is not final, while a kept entry, the open turn, open work or an active task names it, and
 //!   if it is the newest one of the operator.
@@ -174,34 +174,24 @@ fn floor(
 ) -> Result<Option<LogSeq>, Error> {
     let open = agent.open_turn.as_ref();
     let before = open.map_or(NEWEST, |turn| turn.first_entry);
-    let shown = first_entry_shown(conn, no, agent, before)?;
+    let shown = first_entry_shown(agent).min(before);
     match rule {
-        HistoryRule::OlderThan(_) => Ok(shown.or_else(|| open.map(|turn| turn.first_entry))),
+        HistoryRule::OlderThan(_) => Ok(Some(shown)),
         HistoryRule::AllBut(messages) => {
             // Messages that joined the open turn are not history yet.
             let newest = log::taken(conn, no, before, messages)?;
             let oldest = newest.last().filter(|_| newest.len() == messages);
-            let shown = open.and(shown).unwrap_or(NEWEST);
+            // The thread of a resting agent was moved before; that of an open turn stays as it is.
+            let shown = open.map_or(NEWEST, |_| shown);
             Ok(oldest.map(|taken| taken.seq.min(shown)))
         }
     }
 }
 
-/// Returns the first entry of the agent's thread, which the next request shows; `None` if nothing stands before the open
-/// turn.
-fn first_entry_shown(
-    conn: &Connection,
-    no: AgentNo,
-    agent: &AgentRecord,
-    before: LogSeq,
-) -> Result<Option<LogSeq>, Error> {
+/// Returns the first entry of the agent's thread, which the next request shows.
+fn first_entry_shown(agent: &AgentRecord) -> LogSeq {
     let pins = agent.thread.pins.iter().map(|pin| pin.first_entry);
-    let from = pins.fold(agent.thread.from_entry, LogSeq::min);
-    let newest = log::taken(conn, no, before, 1)?;
-    Ok(newest
-        .first()
-        .filter(|taken| taken.seq >= from)
-        .map(|_| from))
+    pins.fold(agent.thread.from_entry, LogSeq::min)
 }
 
 /// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.

@@ -71,9 +71,8 @@ impl Reader<'_> {
         Ok(DraftRows {
             turn_index,
             past: PastRows {
-                turns: past_rows::turns(self, no, &agent.thread, 0, first_entry)?,
-                fold: past_rows::fold(self, no, &agent.thread)?,
                 base: past_rows::base(self, no, &agent.thread, first_entry)?,
+                ..past_rows::read(self, no, &agent.thread, 0, first_entry)?
             },
             operator: operator.map(|entry| (entry.seq, entry.envelope)),
             work: work_rows::shown(self, no, agent, first_entry)?,

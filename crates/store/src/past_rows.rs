@@ -53,6 +53,8 @@ pub struct PastRows {
     pub turns: Vec<PastTurnRows>,
     /// Newest fold. Absent before the first one, and if its row cannot be read.
     pub fold: Option<ThreadFold>,
+    /// True if the thread has more turns than are read at once, so that the oldest are missing among `turns`.
+    pub is_cut: bool,
     /// Frozen beginning that the turn repeats. Absent if the turn has stored its own, or begins a new one.
     pub base: Option<ThreadBase>,
 }
@@ -65,15 +67,15 @@ struct Row {
     entry: Option<LogEntry>,
 }
 
-/// Reads the turns before a position that the caller does not know. `known_through` is the position up to which it knows
-/// them; 0 if it knows none.
-pub(crate) fn turns(
+/// Reads the turns before a position that the caller does not know, and the newest fold. `known_through` is the position
+/// up to which it knows them; 0 if it knows none.
+pub(crate) fn read(
     reader: &Reader<'_>,
     no: AgentNo,
     state: &ThreadState,
     known_through: LogSeq,
     before: LogSeq,
-) -> Result<Vec<PastTurnRows>, Error> {
+) -> Result<PastRows, Error> {
     let mut turns = Vec::new();
     if known_through == 0 {
         for pin in state
@@ -85,11 +87,23 @@ pub(crate) fn turns(
         }
     }
     let from = state.from_entry.max(known_through + 1);
-    let rows = newest(reader, no, from, before)?;
+    let NewestRows { rows, is_cut } = newest(reader, no, from, before)?;
     for rows in rows.chunk_by(|one, next| one.turn_index == next.turn_index) {
         turns.push(turn(reader, no, rows)?);
     }
-    Ok(turns)
+    Ok(PastRows {
+        turns,
+        is_cut,
+        fold: fold(reader, no, state)?,
+        base: None,
+    })
+}
+
+/// The newest whole turns, in order.
+#[derive(Default)]
+struct NewestRows {
+    rows: Vec<Row>,
+    is_cut: bool,
 }
 
 fn to_row(reader: &Reader<'_>, row: &rusqlite::Row<'_>) -> Result<Row, Error> {
@@ -108,9 +122,9 @@ fn newest(
     no: AgentNo,
     from: LogSeq,
     before: LogSeq,
-) -> Result<Vec<Row>, Error> {
+) -> Result<NewestRows, Error> {
     if from >= before {
-        return Ok(Vec::new());
+        return Ok(NewestRows::default());
     }
     let mut statement = reader.conn().prepare_cached(NEWEST_FIRST)?;
     let mut found = statement.query(params![no.0, from, before])?;
@@ -141,7 +155,7 @@ fn newest(
         }
     }
     rows.reverse();
-    Ok(rows)
+    Ok(NewestRows { rows, is_cut })
 }
 
 fn pinned(
@@ -163,7 +177,11 @@ fn pinned(
 }
 
 fn turn(reader: &Reader<'_>, no: AgentNo, rows: &[Row]) -> Result<PastTurnRows, Error> {
-    let is_lost = rows.iter().any(|row| row.entry.is_none());
+    // Retention takes a long turn in several steps, the message that began it with the first.
+    let is_begun = rows
+        .first()
+        .is_some_and(|row| matches!(row.entry, Some(LogEntry::IncomingMessage { .. })));
+    let is_lost = !is_begun || rows.iter().any(|row| row.entry.is_none());
     let entries: Vec<Arc<LogEntry>> = if is_lost {
         Vec::new()
     } else {
@@ -194,7 +212,7 @@ fn turn(reader: &Reader<'_>, no: AgentNo, rows: &[Row]) -> Result<PastTurnRows, 
 }
 
 /// Reads the newest fold of a thread.
-pub(crate) fn fold(
+fn fold(
     reader: &Reader<'_>,
     no: AgentNo,
     state: &ThreadState,

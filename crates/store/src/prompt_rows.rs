@@ -253,14 +253,10 @@ fn prompt(
         }
     }
     let thread = thread_of(thread, first.seq, &entries);
-    let past = PastRows {
-        turns: past_rows::turns(reader, no, &thread, 0, first.seq)?,
-        fold: match newest_fold(&entries) {
-            Some(fold) => Some(fold.clone()),
-            None => past_rows::fold(reader, no, &thread)?,
-        },
-        base: None,
-    };
+    let mut past = past_rows::read(reader, no, &thread, 0, first.seq)?;
+    if let Some(fold) = newest_fold(&entries) {
+        past.fold = Some(fold.clone());
+    }
     Ok(Some(PromptRows {
         past,
         thread,

@@ -274,19 +274,13 @@ pub(crate) fn turn(
         Some(_) => Vec::new(),
         None => reader.children_at_work(no, &agent)?,
     };
+    let (thread, known) = (&agent.thread, log.past_through);
     let past = PastRows {
-        turns: past_rows::turns(
-            reader,
-            no,
-            &agent.thread,
-            log.past_through,
-            turn.first_entry,
-        )?,
-        fold: past_rows::fold(reader, no, &agent.thread)?,
         base: match &frame {
             Some(_) => None,
-            None => past_rows::base(reader, no, &agent.thread, turn.first_entry)?,
+            None => past_rows::base(reader, no, thread, turn.first_entry)?,
         },
+        ..past_rows::read(reader, no, thread, known, turn.first_entry)?
     };
     let operator = match record {
         Some(frame) => frame.operator_seq,

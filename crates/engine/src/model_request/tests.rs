@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 use super::{
-    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest, ThreadTerms,
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    ThreadTerms,
 };
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};

@@ -6,7 +6,9 @@
 use super::budget::PromptBudget;
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
-use holon_domain::limits::{THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS};
+use holon_domain::limits::{
+    THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
+};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::thread::{FoldCause, ThreadCommand, ThreadState};
@@ -20,6 +22,8 @@ pub struct KnownThread {
     turns: Vec<ShownTurn>,
     /// Log position up to which ended turns are known; 0 if none is.
     through: LogSeq,
+    /// True if the thread has more turns than are read at once. The next request folds it.
+    is_cut: bool,
 }
 
 impl KnownThread {
@@ -38,6 +42,7 @@ impl KnownThread {
     /// Renders the turns that a read found, and drops those that the thread does not show any more.
     pub fn take(&mut self, rows: &mut TurnRows) {
         let turns = std::mem::take(&mut rows.past.turns);
+        self.is_cut |= rows.past.is_cut;
         self.add(&rows.agent, turns, rows.turn.first_entry);
     }
 
@@ -50,8 +55,11 @@ impl KnownThread {
             let mut pins = state.pins.iter();
             pins.any(|pin| pin.turn_index == turn.turn_index)
         };
+        let known = self.turns.len();
         self.turns
             .retain(|turn| turn.first_entry >= state.from_entry || is_pinned(turn));
+        // Once a fold has taken turns, none of those that stay is missing.
+        self.is_cut &= self.turns.len() == known;
     }
 }
 
@@ -132,24 +140,25 @@ impl RequestThread {
         if budget.is_refused {
             request.fold(FoldCause::Refused, 0);
         } else if rows.frame.is_none() {
-            request.fold_at_start(rows, state, terms);
+            request.fold_at_start(rows, known, terms);
         }
         request
     }
 
-    fn fold_at_start(&mut self, rows: &TurnRows, state: &ThreadState, terms: ThreadTerms) {
+    fn fold_at_start(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
         let current = rows.messages.get(&rows.turn.message_seq);
         let incoming = current.map_or(0, |message| {
             holon_domain::text::estimate_tokens(&message.body.render())
         });
         let low = self.marks.low.saturating_sub(incoming);
-        match state.asked {
+        match rows.agent.thread.asked {
             Some(ThreadCommand::Clear) => return self.thread.clear(self.turn_index),
             Some(ThreadCommand::Fold) => return self.fold(FoldCause::Operator, low),
             None => {}
         }
         let tokens = self.thread.tokens();
-        if tokens + incoming > self.marks.high {
+        let has_many = known.is_cut || known.turns.len() > THREAD_TURNS_HIGH;
+        if tokens + incoming > self.marks.high || has_many {
             self.fold(FoldCause::HighMark, low);
         } else if tokens > terms.cold_tokens && is_cold(rows, current, terms) {
             let kept = terms.cold_tokens / 100 * THREAD_COLD_PERCENT;

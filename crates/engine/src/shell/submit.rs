@@ -378,6 +378,7 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::Start
         | Input::Stop
         | Input::Archive

@@ -8,6 +8,7 @@ use super::recap;
 use holon_domain::WorkItemId;
 use holon_domain::limits::{
     THREAD_HIGH_PERCENT, THREAD_LOW_PERCENT, THREAD_PIN_PERCENT, THREAD_TOKENS_MAX,
+    THREAD_TURNS_HIGH,
 };
 use holon_domain::memory::EpisodeRecord;
 use holon_domain::model::ConversationItem;
@@ -21,6 +22,8 @@ const RECAP_SHARE: usize = 3;
 const RECAP_TOKENS: (usize, usize) = (192, 12_000);
 /// Part of the recap's room that the long forms may take, in percent; the rest is for lines.
 const LONG_PERCENT: usize = 75;
+/// Most turns that stay whole, whatever their size, but for pinned ones.
+const TURNS_KEPT: usize = THREAD_TURNS_HIGH / 100 * THREAD_LOW_PERCENT;
 /// Most recaps of single turns that a fold keeps.
 const TURNS_LISTED: usize = 200;
 
@@ -73,6 +76,8 @@ pub struct Thread {
     pinned: Vec<u64>,
     /// Episodes for the recap of turns that it does not list, newest first.
     episodes: Vec<EpisodeRecord>,
+    /// Turns that the thread has lost, because retention removed them. Zero if it has all since the fold.
+    lost: u64,
     /// True if this request made the fold.
     is_folded_now: bool,
 }
@@ -81,13 +86,19 @@ impl Thread {
     /// Puts a thread together from the newest fold and the turns since.
     #[must_use]
     pub fn new(state: &ThreadState, fold: Option<ThreadFold>, turns: Vec<ShownTurn>) -> Self {
+        let recapped = fold.as_ref().map_or(0, |fold| fold.last_turn);
+        let lost = turns
+            .iter()
+            .find(|turn| turn.first_entry >= state.from_entry)
+            .map_or(0, |turn| turn.turn_index.saturating_sub(recapped + 1));
         Self {
-            recap: fold.as_ref().map(recap_turn),
+            recap: recap_turn(fold.as_ref(), lost),
             fold,
             turns,
             sealed_from: state.sealed_from,
             pinned: state.pins.iter().map(|pin| pin.turn_index).collect(),
             episodes: Vec::new(),
+            lost,
             is_folded_now: false,
         }
     }
@@ -161,12 +172,14 @@ impl Thread {
         let pinned = self.turns.iter().filter(|turn| is_kept(turn));
         left = left.saturating_sub(pinned.map(|turn| turn.open.tokens).sum());
         let mut first_kept = self.turns.len();
+        let mut kept = 0;
         for (place, turn) in self.turns.iter().enumerate().rev() {
             if !is_kept(turn) {
-                if turn.open.tokens > left {
+                if turn.open.tokens > left || kept == TURNS_KEPT {
                     break;
                 }
                 left -= turn.open.tokens;
+                kept += 1;
             }
             first_kept = place;
         }
@@ -183,6 +196,8 @@ impl Thread {
         let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
         let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
         let (turns, omitted) = choose(self.fold.as_ref(), recaps, recap_room, focus);
+        // The recaps of lost turns cannot be written any more.
+        let omitted = omitted + self.lost;
         let is_kept: Vec<bool> = self
             .turns
             .iter()
@@ -235,7 +250,8 @@ impl Thread {
     }
 
     fn put(&mut self, fold: ThreadFold) {
-        self.recap = Some(recap_turn(&fold));
+        self.lost = 0;
+        self.recap = recap_turn(Some(&fold), 0);
         self.fold = Some(fold);
         self.is_folded_now = true;
         let after = u64::try_from(self.tokens()).unwrap_or(u64::MAX);
@@ -245,9 +261,16 @@ impl Thread {
     }
 }
 
-fn recap_turn(fold: &ThreadFold) -> Arc<ThreadTurn> {
-    let text = recap::text(fold);
-    Arc::new(ThreadTurn::new(None, vec![ConversationItem::User { text }]))
+/// Renders what stands before the first turn: the recap of a fold, and a line about lost turns.
+fn recap_turn(fold: Option<&ThreadFold>, lost: u64) -> Option<Arc<ThreadTurn>> {
+    let lost = (lost > 0).then(|| recap::lost_turns(lost));
+    let items: Vec<ConversationItem> = fold
+        .map(recap::text)
+        .into_iter()
+        .chain(lost)
+        .map(|text| ConversationItem::User { text })
+        .collect();
+    (!items.is_empty()).then(|| Arc::new(ThreadTurn::new(None, items)))
 }
 
 /// Chooses the forms of the recaps: the earlier fold's and the new ones, newest first. Those without room for a line are

@@ -66,6 +66,15 @@ pub fn text(fold: &ThreadFold) -> String {
     paragraphs.join("\n\n")
 }
 
+/// Tells the model of turns that retention removed before the turns that follow.
+pub(super) fn lost_turns(count: u64) -> String {
+    format!(
+        "[{} of yours before this are not shown: their records were removed to save space. `MemorySearch` may still \
+         find what they were about.]",
+        text::pluralize(count, "turn")
+    )
+}
+
 /// Summarises episodes in which turns before the first listed one stand: the newest few, oldest first.
 pub(super) fn episode_lines(newest_first: &[EpisodeRecord], first_listed: u64) -> Vec<String> {
     let of_gone = newest_first

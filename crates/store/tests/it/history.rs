@@ -137,6 +137,12 @@ impl House {
         self.commit();
     }
 
+    /// Moves the beginning of the thread behind everything that is stored.
+    fn fold_all(&mut self) {
+        self.scribe.record.thread.from_entry = self.scribe.record.counters.log + 1;
+        self.commit();
+    }
+
     fn trim(&mut self, rule: HistoryRule) -> Option<HistoryStep> {
         self.db
             .write(|tx| tx.trim_history(&id("a"), rule))
@@ -298,6 +304,7 @@ fn the_oldest_of_many_briefs_go_and_leave_the_index_of_memory() {
     let kept = usize::try_from(BRIEFS_KEPT_PER_AGENT).expect("fits");
     let mut house = House::new();
     house.turns(kept + 5);
+    house.fold_all();
     let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.briefs, 3, "those of the turns that went");
     let left = house.briefs();
@@ -363,6 +370,7 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
     house.trim_all(NEEDS_SPACE);
     assert_eq!(house.messages()[..2], [1, 2], "the operator's latest");
     house.turns(1);
+    house.fold_all();
     house.open_turn();
     let (turn, seq) = (house.scribe.record.counters.turns, house.messages().len());
     let joins = |house: &mut House, seq: u64, times: usize| {
@@ -382,6 +390,7 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
 #[test]
 fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
     let mut house = spare(5);
+    house.fold_all();
     let turn = house.scribe.record.counters.turns + 1;
     let first = house.open_turn();
     for _ in 0..HISTORY_MESSAGES_KEPT + 20 {
@@ -426,7 +435,7 @@ fn a_preview_says_what_the_removal_does() {
     house.turns(2 * HISTORY_STEP + HISTORY_MESSAGES_KEPT);
     house.scribe.record.operator_seq = Some(7);
     house.scribe.event();
-    house.commit();
+    house.fold_all();
     for rule in [OlderThan(at(100_000)), OlderThan(at(900_000)), NEEDS_SPACE] {
         let preview = house.preview(rule);
         assert!(preview.entries > 0);
