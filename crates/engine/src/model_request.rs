@@ -18,7 +18,7 @@ pub use thread::{KnownThread, ThreadTerms};
 
 use crate::kernel::intents_of;
 use budget::{CountedRequest, conversation_room, lesson, output_room, over_window, turn_budget};
-use frame::{build_frame, context_size, frame_record, with_tools};
+use frame::{RequestTools, build_frame, context_size, frame_record, with_tools};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
@@ -38,7 +38,7 @@ use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord};
 use holon_domain::{Entropy, WorkItemId};
-use holon_prompt::PlanFile;
+use holon_prompt::{BuiltFrame, PlanFile};
 pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{self, ConversationInput, split_by_size};
 use holon_store::TurnRows;
@@ -143,13 +143,24 @@ impl RoundRequest {
         let preset = rows.agent.identity.profile_preset;
         let budget = turn_budget(&rows, policy);
         let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
-        let mut earlier = RequestThread::new(known, &rows, policy, budget, terms.thread);
-        let (tools, built) = with_tools(&rows, budget, offer, |tools| {
-            build_frame(&rows, &earlier.thread, &model, tools, budget, &files)
-        })?;
+        let mut earlier = RequestThread::new(known, &rows, policy, terms.thread);
+        let framed = |earlier: &RequestThread| {
+            with_tools(&rows, budget, offer, |tools| {
+                build_frame(&rows, &earlier.thread, &model, tools, budget, &files)
+            })
+        };
+        let fixed = |framed: &(RequestTools, BuiltFrame)| {
+            framed.1.tokens + framed.0.set.estimated_tokens()
+        };
+        let mut framed_now = framed(&earlier)?;
+        let room = conversation_room(fixed(&framed_now), budget);
+        if earlier.fold_at_start(&rows, known, terms.thread, room, budget.is_refused) {
+            framed_now = framed(&earlier)?;
+        }
+        let fixed_tokens = fixed(&framed_now);
+        let (tools, built) = framed_now;
         let context = context_size(&built);
         let mut frame = frame_record(&rows, &built, &tools);
-        let fixed_tokens = built.tokens + tools.set.estimated_tokens();
         let mut request = ModelRequest {
             model,
             round: rows.turn.rounds + 1,
@@ -166,17 +177,17 @@ impl RoundRequest {
                 .model_rounds
                 .saturating_sub(u64::from(rows.turn.rounds)),
         };
-        let room_beside = |earlier: &RequestThread| {
-            conversation_room(fixed_tokens + earlier.thread.tokens(), budget)
-        };
-        let room = room_beside(&earlier);
+        let room = conversation_room(fixed_tokens, budget);
+        let least_room = conversation_room(usize::MAX, budget);
+        let room_beside = |earlier: &RequestThread| earlier.rounds_room(room, least_room);
         // What images may take, texts may not.
-        let image_tokens = images::fit(&mut files.images, room / 2);
+        let room_now = room_beside(&earlier);
+        let image_tokens = images::fit(&mut files.images, room_now / 2);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
             &rows.messages,
-            room.saturating_sub(image_tokens),
+            room_now.saturating_sub(image_tokens),
         );
         let build = |earlier: &RequestThread| {
             conversation::build(&ConversationInput {
@@ -201,8 +212,10 @@ impl RoundRequest {
         let mut built_conversation = build(&earlier);
         // The oldest turns give way before rounds of this one.
         for _ in 0..FOLDS_A_REQUEST {
-            let gave_way = built_conversation.compaction.is_some();
-            if !earlier.make_room(built_conversation.tokens, gave_way) {
+            let made = built_conversation.compaction.as_ref();
+            let whole = made.and_then(|made| usize::try_from(made.tokens_before).ok());
+            let tokens = whole.unwrap_or(built_conversation.tokens);
+            if !earlier.make_room(tokens, made.is_some()) {
                 break;
             }
             built_conversation = build(&earlier);

@@ -19,6 +19,9 @@ use holon_prompt::thread::Thread;
 use holon_prompt::{BuiltFrame, FrameInput, KeptFrame, Memory, PlanFile, Tasks, Work};
 use holon_store::{FrameTexts, MemoryRows, TurnRows};
 
+/// Part of a prompt's budget that the frame leaves to the recap of a thread, as a divisor.
+const RECAP_SHARE: u32 = 16;
+
 /// The tools of a request.
 pub(super) struct RequestTools {
     pub(super) set: ToolSet,
@@ -144,7 +147,12 @@ pub(super) fn build_frame(
         ),
     };
     let current = rows.messages.get(&rows.turn.message_seq)?;
-    let earlier = u32::try_from(thread.tokens()).unwrap_or(u32::MAX);
+    // A thread can always be folded to this.
+    let recap = if thread.is_empty() {
+        0
+    } else {
+        budget.tokens / RECAP_SHARE
+    };
     let input = FrameInput {
         work,
         memory,
@@ -166,7 +174,7 @@ pub(super) fn build_frame(
         now: opened_at(rows),
         late: late_tick(rows),
         tools,
-        budget_tokens: budget.tokens.saturating_sub(earlier),
+        budget_tokens: budget.tokens - recap,
         budget_is_assumed: budget.is_assumed,
         is_refused: budget.ceiling.is_some(),
     };

@@ -3,7 +3,6 @@
 //! An ended turn is rendered once and kept in its rendered form. What is not kept is read and rendered again, so losing it
 //! costs time and nothing else.
 
-use super::budget::PromptBudget;
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::limits::{
@@ -82,6 +81,9 @@ pub(crate) fn thread_of(agent: &AgentRecord, state: &ThreadState, past: &PastRow
     Thread::new(state, past.fold.clone(), turns.collect())
 }
 
+/// Part of the room beside the fixed part of a request that a turn finds for its rounds when it begins, as a divisor.
+const ROUNDS_SHARE: usize = 8;
+
 /// How a thread is bounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThreadTerms {
@@ -117,52 +119,60 @@ pub(super) struct RequestThread {
 }
 
 impl RequestThread {
-    /// Puts the thread together. The first request of a turn folds it if an operator asked for that, if it exceeds its
-    /// mark, or if it is cold; a refused request folds it whole.
+    /// Puts the thread together as the request before showed it.
     pub(super) fn new(
         known: &KnownThread,
         rows: &TurnRows,
         policy: ModelPolicy,
-        budget: PromptBudget,
         terms: ThreadTerms,
     ) -> Self {
         let state = &rows.agent.thread;
         let current = rows.agent.work.current.as_ref();
         let remembered = rows.memory.as_ref();
         let episodes = remembered.map_or_else(Vec::new, |memory| memory.episodes.clone());
-        let mut request = Self {
+        Self {
             thread: Thread::new(state, rows.past.fold.clone(), known.turns.clone())
                 .with_episodes(episodes),
             marks: Marks::of(policy.context_window_tokens, terms.most_tokens),
             turn_index: rows.turn.turn_index,
             focus: current.map(|current| current.id.clone()),
-        };
-        if budget.is_refused {
-            request.fold(FoldCause::Refused, 0);
-        } else if rows.frame.is_none() {
-            request.fold_at_start(rows, known, terms);
         }
-        request
     }
 
-    fn fold_at_start(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
-        let current = rows.messages.get(&rows.turn.message_seq);
-        let incoming = current.map_or(0, |message| {
-            holon_domain::text::estimate_tokens(&message.body.render())
-        });
-        let low = self.marks.low.saturating_sub(incoming);
+    /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
+    /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
+    /// cold; a refused request folds it whole. Returns true if the request has another thread now.
+    pub(super) fn fold_at_start(
+        &mut self,
+        rows: &TurnRows,
+        known: &KnownThread,
+        terms: ThreadTerms,
+        room: usize,
+        is_refused: bool,
+    ) -> bool {
+        self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
+        if is_refused {
+            self.fold(FoldCause::Refused, 0);
+        } else if rows.frame.is_none() {
+            self.fold_if_due(rows, known, terms);
+        }
+        self.thread.is_folded_now()
+    }
+
+    fn fold_if_due(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
         match rows.agent.thread.asked {
             Some(ThreadCommand::Clear) => return self.thread.clear(self.turn_index),
-            Some(ThreadCommand::Fold) => return self.fold(FoldCause::Operator, low),
+            Some(ThreadCommand::Fold) => return self.fold(FoldCause::Operator, self.marks.low),
             None => {}
         }
+        let current = rows.messages.get(&rows.turn.message_seq);
         let tokens = self.thread.tokens();
         let has_many = known.is_cut || known.turns.len() > THREAD_TURNS_HIGH;
-        if tokens + incoming > self.marks.high || has_many {
-            self.fold(FoldCause::HighMark, low);
+        if tokens > self.marks.high || has_many {
+            self.fold(FoldCause::HighMark, self.marks.low);
         } else if tokens > terms.cold_tokens && is_cold(rows, current, terms) {
             let kept = terms.cold_tokens / 100 * THREAD_COLD_PERCENT;
-            self.fold(FoldCause::Cold, kept);
+            self.fold(FoldCause::Cold, kept.min(self.marks.low));
         }
     }
 
@@ -175,16 +185,24 @@ impl RequestThread {
         self.thread.fold(target, self.focus.as_ref());
     }
 
-    /// Makes room for the turn itself: folds the thread if it exceeds its mark together with the turn, or if rounds of the
-    /// turn had to give way. Returns true if something gave way.
-    pub(super) fn make_room(&mut self, turn_tokens: usize, rounds_gave_way: bool) -> bool {
-        let exceeds = self.thread.tokens() + turn_tokens > self.marks.high;
+    /// Returns the room that the thread leaves to the rounds of the turn. `room` is what the fixed part of the request
+    /// leaves to both, and `least` is what the turn has in any case.
+    pub(super) fn rounds_room(&self, room: usize, least: usize) -> usize {
+        let left = room.min(self.marks.high.max(least));
+        left.saturating_sub(self.thread.tokens()).max(least)
+    }
+
+    /// Makes room for the rounds of the turn, which would take this many tokens: down to the low mark, and if rounds have
+    /// to give way even so, all that may go. Returns true if something gave way.
+    pub(super) fn make_room(&mut self, rounds_tokens: usize, rounds_gave_way: bool) -> bool {
+        let exceeds = self.thread.tokens() + rounds_tokens > self.marks.high;
         if !(exceeds || rounds_gave_way) || !self.thread.can_fold() {
             return false;
         }
-        let low = self.marks.low.saturating_sub(turn_tokens);
+        let left = self.marks.low.saturating_sub(rounds_tokens);
+        let kept = if self.thread.is_folded_now() { 0 } else { left };
         let before = self.thread.tokens();
-        self.fold(FoldCause::Room, if rounds_gave_way { 0 } else { low });
+        self.fold(FoldCause::Room, kept);
         self.thread.tokens() < before
     }
 }

@@ -20,7 +20,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "the current input",
-        "the message to deal with now, under `Current input:`",
+        "the message to deal with now: the last one under `Current input:`",
     ),
     (
         "history is not redone",
@@ -32,7 +32,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "the newest counts",
-        "is newer than everything before it, and outdates it",
+        "What the last message repeats replaces what was shown before",
     ),
     (
         "cheap facts are checked",

@@ -18,7 +18,7 @@ const DAY_MS: u64 = 86_400_000;
 
 /// A small thread, so that these turns fold it.
 const THREAD: ThreadTerms = ThreadTerms {
-    most_tokens: Some(1_500),
+    most_tokens: Some(800),
     cold_after_ms: 0,
     cold_tokens: usize::MAX,
 };
@@ -26,8 +26,8 @@ const THREAD: ThreadTerms = ThreadTerms {
 /// The first turn that an agent's thread shows as it was.
 fn oldest_shown(house: &House, name: &str) -> u64 {
     house.number(&format!(
-        "SELECT min(turn_index) FROM log JOIN agents USING (agent_no) WHERE agent_id = '{name}' \
-         AND log.seq >= json_extract(record, '$.thread.from_entry')"
+        "SELECT CAST(min(turn_index) AS TEXT) FROM log JOIN agents USING (agent_no) WHERE agent_id = '{name}' \
+         AND log.seq >= coalesce(json_extract(record, '$.thread.from_entry'), 0)"
     ))
 }
 
@@ -295,7 +295,11 @@ async fn an_agent_with_little_history_loses_what_is_too_old() {
 async fn a_repeated_run_whose_answer_was_removed_is_refused() {
     for loss in [None, Some("DELETE FROM briefs WHERE seq = 1")] {
         let house = House::new();
-        let host = house.start().await;
+        let conduct = Conduct {
+            thread: THREAD,
+            ..Conduct::default()
+        };
+        let host = house.start_as(conduct).await;
         create(&host, "main").await;
         let request = || RunRequest {
             agent_id: Some(agent("main")),

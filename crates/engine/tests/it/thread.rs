@@ -1,29 +1,13 @@
 //! The thread of an agent as its model is shown it: over turns, restarts and folds.
 
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
+use crate::talk::texts;
 use holon_domain::log::LogEntry;
-use holon_domain::model::{ConversationItem, ModelRequest};
+use holon_domain::model::ModelRequest;
 use holon_domain::thread::{FoldCause, ThreadFold};
 use holon_engine::{Conduct, Host, ThreadTerms};
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
-
-/// All texts of a request behind the system text, in their order.
-fn texts(request: &ModelRequest) -> Vec<String> {
-    let earlier = request.thread.iter().flat_map(|turn| &turn.items);
-    let context = request.frame.context_blocks.iter();
-    let json = |item: &ConversationItem| serde_json::to_string(item).expect("an item");
-    let user = |text: &str| {
-        json(&ConversationItem::User {
-            text: text.to_owned(),
-        })
-    };
-    earlier
-        .map(json)
-        .chain(context.map(|block| user(&block.text)))
-        .chain(request.conversation.iter().map(json))
-        .collect()
-}
 
 async fn answer_one(house: &House, host: &Host, name: &str, turn: usize) -> ModelRequest {
     prompt(

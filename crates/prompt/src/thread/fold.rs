@@ -51,6 +51,19 @@ impl Marks {
             pins: high / 100 * THREAD_PIN_PERCENT,
         }
     }
+
+    /// Lowers the marks where a request has less room for the thread than the window promises.
+    #[must_use]
+    pub fn within(self, room: usize) -> Self {
+        if room >= self.high {
+            return self;
+        }
+        Self {
+            high: room,
+            low: room / 100 * THREAD_LOW_PERCENT,
+            ..self
+        }
+    }
 }
 
 /// Aim of a fold.
@@ -115,6 +128,12 @@ impl Thread {
         let recap = self.recap.as_ref().map_or(0, |turn| turn.tokens);
         let turns = self.turns.iter().map(|turn| self.shown(turn).tokens);
         recap + turns.sum::<usize>()
+    }
+
+    /// Returns true if there is nothing before the current turn.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.recap.is_none() && self.turns.is_empty()
     }
 
     /// Lists what a request shows, oldest first.
@@ -190,7 +209,7 @@ impl Thread {
             .filter(|turn| !is_kept(turn))
             .collect();
         if folded.is_empty() {
-            return false;
+            return target.cause == FoldCause::Refused && self.shrink_recap(target);
         }
         let last_turn = folded.last().map_or(0, |turn| turn.turn_index);
         let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
@@ -224,6 +243,25 @@ impl Thread {
             kept_messages: self.turns.iter().map(|turn| turn.messages).sum(),
             tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
             tokens_after: 0,
+        });
+        true
+    }
+
+    /// Leaves of the recap only how many turns it stands for. Returns false if it lists none.
+    fn shrink_recap(&mut self, target: FoldTarget) -> bool {
+        let before = self.tokens();
+        let Some(fold) = self.fold.as_ref().filter(|fold| !fold.turns.is_empty()) else {
+            return false;
+        };
+        let listed = u64::try_from(fold.turns.len()).unwrap_or(u64::MAX);
+        self.sealed_from = target.turn_index;
+        self.put(ThreadFold {
+            cause: target.cause,
+            turns: Vec::new(),
+            omitted: fold.omitted + listed + self.lost,
+            episodes: Vec::new(),
+            tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
+            ..fold.clone()
         });
         true
     }

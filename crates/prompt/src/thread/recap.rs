@@ -41,6 +41,13 @@ pub fn text(fold: &ThreadFold) -> String {
     if fold.cause == FoldCause::Cleared && fold.turns.is_empty() {
         return CLEARED.to_owned();
     }
+    if fold.turns.is_empty() && fold.episodes.is_empty() {
+        return format!(
+            "[{} of yours before this {} not shown. `MemorySearch` finds what they were about.]",
+            text::pluralize(fold.omitted, "turn"),
+            if fold.omitted == 1 { "is" } else { "are" }
+        );
+    }
     let omitted = (fold.omitted > 0).then(|| {
         format!(
             "{} before these {} not listed.",
