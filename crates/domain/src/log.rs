@@ -5,7 +5,7 @@
 
 use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::block::Block;
-use crate::compaction::Recap;
+use crate::compaction::{Recap, ShortTexts};
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::Intent;
@@ -166,6 +166,8 @@ pub enum LogEntry {
     },
     /// Recap of older rounds of the turn. Written with the first answer whose request had it.
     Recap(Recap),
+    /// Shorter forms of results and answers. Written with the first answer whose request held them.
+    Shortened(ShortTexts),
     /// A fold of the agent's thread. Written with the first answer whose request began with its recap.
     ThreadFold(ThreadFold),
     /// The runtime asked the model to continue.
@@ -210,6 +212,7 @@ impl LogEntry {
             | Self::ContinuationPrompt { .. }
             | Self::Recap(_)
             | Self::ThreadFold(_)
+            | Self::Shortened(_)
             | Self::RuntimeFailure { .. } => None,
         }
     }

@@ -6,6 +6,7 @@
 
 use crate::id::WorkItemId;
 use crate::model::ConversationItem;
+use crate::queue::MessageSeq;
 use crate::prompt_plan::{BlockSource, PartLength};
 use crate::turn::LogSeq;
 use serde::{Deserialize, Serialize};
@@ -106,6 +107,9 @@ pub struct TurnRecap {
     /// What was asked, done and answered. Absent if the recap had no room for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Newest message of an operator that the text holds whole. Absent if it holds none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<MessageSeq>,
 }
 
 /// Texts of a frame that are in force although its system text shows an earlier form of them. The base of a thread is

@@ -4,7 +4,7 @@
 //! Recaps and reminders are entries of the turn's log from the answer to their first request on, so a request after a
 //! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` decides when a
 //! reminder is due, `joining` which messages join, `guidance` what outlives the round that entered a workspace, and
-//! `parts` lists the parts for readers.
+//! `parts` lists the parts for readers. `short` keeps the shorter forms of texts that did not fit.
 //!
 //! Invariant: every call that is shown has its result, and every operator message that joined is shown whole, once, and
 //! is never counted among the text that may be folded.
@@ -17,6 +17,7 @@ mod parts;
 mod recap;
 mod reminder;
 mod result;
+mod short;
 
 pub(crate) use recap::round_lines;
 
@@ -41,7 +42,8 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::wait::{WaitNote, WaitRecord};
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
 use reminder::Reminder;
-use std::collections::HashMap;
+use short::ShortForms;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Everything a conversation is made of.
@@ -102,8 +104,8 @@ impl<'a> ConversationInput<'a> {
     }
 }
 
-/// Renders the conversation of an ended turn as its last request and its last answer left it: with its recaps, and with
-/// every result whole.
+/// Renders the conversation of an ended turn as its last request and its last answer left it: with its recaps and with
+/// the shorter forms of its texts.
 pub(crate) fn ended(log: LogView<'_>) -> Vec<ConversationItem> {
     let recaps = valid_recaps(log.entries);
     let covered = recaps.last().map_or(0, |recap| recap.last_round);
@@ -141,6 +143,8 @@ struct Span<'a> {
     loose_tokens: usize,
     /// Estimated tokens of the pins.
     pinned_tokens: usize,
+    /// Places of the items that this request is the first to shorten.
+    shortened: BTreeSet<usize>,
 }
 
 impl Span<'_> {
@@ -177,6 +181,7 @@ impl Span<'_> {
     /// Removes the items; the pins and the guidance stay.
     fn fold(&mut self) {
         self.items.clear();
+        self.shortened.clear();
         self.loose_tokens = self.guidance_tokens;
     }
 
@@ -265,6 +270,7 @@ fn valid_recaps(entries: &[Arc<LogEntry>]) -> Vec<Recap> {
 fn spans(log: LogView<'_>, covered: u32) -> Vec<Span<'_>> {
     let guidance = guidance::find(log);
     let unsealed = last_unsealed_round(log);
+    let short = ShortForms::of(log.entries);
     let mut spans = Vec::new();
     let mut span = Span::default();
     for entry in log.entries {
@@ -286,6 +292,7 @@ fn spans(log: LogView<'_>, covered: u32) -> Vec<Span<'_>> {
             if span.round <= unsealed {
                 unseal(&mut item);
             }
+            short.apply(span.round, &mut item);
             span.add(item, is_pin, is_covered);
         }
         span.entries.push(entry);
@@ -354,6 +361,7 @@ fn to_item(log: LogView<'_>, entry: &LogEntry) -> Option<ConversationItem> {
         | LogEntry::Frame(_)
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     }
 }

@@ -115,6 +115,14 @@ pub(crate) fn enclose_material(name: &str, source: &str, text: &str) -> String {
     format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}")
 }
 
+/// Returns instruction files without the marker lines around them.
+pub(crate) fn without_frames(files: &str) -> String {
+    let is_marker =
+        |line: &str| line.starts_with(INSTRUCTIONS_BEGIN) || line.starts_with(INSTRUCTIONS_END);
+    let lines = files.split_inclusive('\n');
+    lines.filter(|line| !is_marker(line)).collect()
+}
+
 /// Encloses the text of an instruction file. Its markers differ from those of material, because the text is guidance.
 /// The code comes from the text itself, so that the prompt stays the same while the file does.
 pub(crate) fn enclose_instructions(class: &str, text: &str) -> String {

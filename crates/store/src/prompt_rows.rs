@@ -153,6 +153,7 @@ fn is_round_until(entry: &LogEntry, last_round: u32) -> bool {
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => false,
     }
 }

@@ -382,6 +382,7 @@ const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     }

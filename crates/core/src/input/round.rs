@@ -49,6 +49,7 @@ impl CurrentRound {
             | LogEntry::ContinuationPrompt { .. }
             | LogEntry::Recap(_)
             | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }

@@ -80,7 +80,7 @@ pub(super) fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &Round
     }
 }
 
-/// Writes the recap that the answered request was the first to have. Later requests repeat it.
+/// Writes the recap and the shorter texts that the answered request was the first to have. Later requests repeat them.
 pub(super) fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
     let Some(compaction) = &answer.compaction else {
         return;
@@ -95,7 +95,7 @@ pub(super) fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: 
             projected_tokens: compaction.tokens_before,
             effective_tokens: compaction.tokens_after,
             room_tokens: compaction.room_tokens,
-            strict_fallback_applied: compaction.shortened_results,
+            strict_fallback_applied: !compaction.shortened.is_empty(),
             run_id: turn.run_id.clone(),
             message_seq: turn.message_seq,
         },
@@ -103,6 +103,10 @@ pub(super) fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: 
     if let Some(recap) = recap {
         draft.agent.totals.compactions += 1;
         draft.log(turn.turn_index, LogEntry::Recap(recap.clone()));
+    }
+    if !compaction.shortened.is_empty() {
+        let shortened = compaction.shortened.clone();
+        draft.log(turn.turn_index, LogEntry::Shortened(shortened));
     }
 }
 

@@ -27,6 +27,7 @@ pub fn images_of_turn(rows: &TurnRows) -> Vec<(CallId, ViewedImage)> {
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     results.collect()

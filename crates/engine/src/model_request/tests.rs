@@ -79,6 +79,8 @@ struct MessageBench {
     steps: Arc<AtomicU64>,
     /// Answer to the last request that was built.
     answer: Option<RoundAnswer>,
+    /// The ended turns that are kept between requests.
+    thread: KnownThread,
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -116,6 +118,7 @@ impl MessageBench {
             id: id.clone(),
             numbers: Counter::default(),
             answer: None,
+            thread: KnownThread::default(),
         };
         let new = NewAgent {
             identity: AgentIdentity {
@@ -176,17 +179,20 @@ impl MessageBench {
         self.answer = Some(round.answer(reply(), TIMING, &mut self.numbers));
     }
 
-    fn round(&self, turn_index: u64) -> RoundRequest {
-        let rows = ready(self.store.turn(&self.id, turn_index, TurnLog::default()));
+    fn round(&mut self, turn_index: u64) -> RoundRequest {
+        let known = TurnLog {
+            past_through: self.thread.through(),
+            ..TurnLog::default()
+        };
+        let rows = ready(self.store.turn(&self.id, turn_index, known));
         let mut rows = rows.unwrap().unwrap();
-        let mut thread = KnownThread::default();
-        thread.take(&mut rows);
+        self.thread.take(&mut rows);
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
             images: RequestImages::default(),
         };
-        RoundRequest::new(rows, &thread, POLICY, files, TERMS).unwrap()
+        RoundRequest::new(rows, &self.thread, POLICY, files, TERMS).unwrap()
     }
 
     /// Answers the request with a usage that a provider claims.
@@ -252,12 +258,12 @@ fn a_usage_that_the_request_cannot_explain_is_replaced_by_an_estimate() {
 #[test]
 fn the_ten_thousandth_message_is_as_much_work_as_the_two_hundredth() {
     let mut bench = MessageBench::new();
-    // By then there are as many episodes as a prompt considers.
-    for _ in 0..200 {
+    // By then there are as many episodes as a prompt considers, and the thread has been folded.
+    for _ in 0..400 {
         bench.whole_message();
     }
     let early = bench.steps_of_a_message();
-    for _ in 210..10_000 {
+    for _ in 410..10_000 {
         let effect = bench.admit();
         bench.finish(&effect);
     }

@@ -141,7 +141,8 @@ impl RequestThread {
 
     /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
     /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
-    /// cold; a refused request folds it whole. Returns true if the request has another thread now.
+    /// cold; a refused request leaves
+    /// little of it. Returns true if the request has another thread now.
     pub(super) fn fold_at_start(
         &mut self,
         rows: &TurnRows,
@@ -152,7 +153,7 @@ impl RequestThread {
     ) -> bool {
         self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
         if is_refused {
-            self.fold(FoldCause::Refused, 0);
+            self.fold(FoldCause::Refused, room / ROUNDS_SHARE);
         } else if rows.frame.is_none() {
             self.fold_if_due(rows, known, terms);
         }

@@ -267,6 +267,7 @@ fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSourc
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => false,
     };

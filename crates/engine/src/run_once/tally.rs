@@ -98,6 +98,7 @@ impl Tally {
                 | LogEntry::ToolResult { .. }
                 | LogEntry::Recap(_)
                 | LogEntry::ThreadFold(_)
+                | LogEntry::Shortened(_)
                 | LogEntry::ContinuationPrompt { .. } => {}
             }
         }
@@ -147,6 +148,7 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
         | LogEntry::AssistantRound { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     });

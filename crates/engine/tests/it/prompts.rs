@@ -50,9 +50,9 @@ async fn the_operators_latest_words_stay_in_view_after_many_wakes() {
         let shown = texts(&asked.request);
         let all = shown.join("\n");
         assert_eq!(
-            all.matches("Watch the harbour").count(),
+            all.matches("\\nWatch the harbour").count(),
             1,
-            "{number}: {all}"
+            "whole, and once in {number}: {all}"
         );
         let first_request = asked.request.clone();
         asked.answer(calls(&[("AgentGet", json!({}))]));

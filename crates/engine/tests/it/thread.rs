@@ -1,7 +1,9 @@
 //! The thread of an agent as its model is shown it: over turns, restarts and folds.
 
+use crate::guidance::instructions;
 use crate::house::{House, agent, at_rest, briefs, create, prompt};
 use crate::talk::texts;
+use crate::windows::{exactly, stating_house};
 use holon_domain::log::LogEntry;
 use holon_domain::model::ModelRequest;
 use holon_domain::thread::{FoldCause, ThreadFold};
@@ -65,6 +67,36 @@ async fn a_turn_shows_the_calls_and_results_of_the_turns_before_it_also_after_a_
     call.answer(says("Nothing."));
     at_rest(&host, "main").await;
     house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn a_result_that_was_cut_for_its_turn_is_shown_so_by_later_turns_and_rules_stay_whole() {
+    for window in [12_000, 16_000, 32_000] {
+        let (house, _stating, host) = stating_house(exactly(window)).await;
+        house.guidance.set(instructions("Keep every line short."));
+        prompt(&host, "main", "Read the ledger.").await;
+        let call = house.model.next().await;
+        call.answer(calls(&[("ExecCommand", json!({ "cmd": "cat ledger" }))]));
+        let printed = "an entry of the ledger, with a sum\n".repeat(4_000);
+        house.commands.next().await.ends(&printed);
+        let second = house.model.next().await;
+        let before = texts(&second.request);
+        let rules = second.request.frame.system_prompt.clone();
+        assert!(rules.contains("Keep every line short."), "{window}");
+        second.answer(says("It is long."));
+        briefs(&host, "main", 1).await;
+
+        prompt(&host, "main", "How long?").await;
+        let call = house.model.next().await;
+        assert_eq!(call.request.frame.system_prompt, rules, "{window}");
+        let now = texts(&call.request);
+        if !now[0].contains("not shown") && !now[0].contains("Recap of your earlier turns") {
+            assert!(now.starts_with(&before), "{window}");
+        }
+        call.answer(says("4,000 lines."));
+        briefs(&host, "main", 2).await;
+        house.is_sound("main").await;
+    }
 }
 
 /// The folds in an agent's log.

@@ -36,6 +36,7 @@ pub(super) fn find(log: LogView<'_>) -> Option<EnteredGuidance> {
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     })?;
     let shown = shorten(whole, bound(log.room_tokens));

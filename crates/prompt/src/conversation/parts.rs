@@ -74,6 +74,7 @@ pub fn explain(
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }

@@ -310,6 +310,7 @@ fn note(log: LogView<'_>, agent: &AgentRecord, span: &Span<'_>) -> RoundNote {
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
             | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::ContinuationPrompt { .. }
             | LogEntry::RuntimeFailure { .. } => {}
         }

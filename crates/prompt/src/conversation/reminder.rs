@@ -82,6 +82,7 @@ impl<'a> Reminder<'a> {
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
             | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }
@@ -156,6 +157,7 @@ fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> 
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     match picks.next() {

@@ -119,7 +119,7 @@ impl<'a> Texts<'a> {
             self.work
                 .insert(0, (BlockSource::Work, Cow::Borrowed(work::HEADING)));
         }
-        let is_left_out = |cut: &BlockCut| cut.to == 0 && place(cut.source) == Place::Work;
+        let is_left_out = |cut: &BlockCut| cut.to == 0 && lists_items(cut.source);
         let is_noted = self
             .work
             .last()
@@ -280,4 +280,18 @@ fn cache(
         working_memory_revision: input.memory.revision(),
         compression_epoch: input.agent.totals.compactions,
     }
+}
+
+/// Returns true for a part that a model can list with a tool if it is left out.
+const fn lists_items(source: BlockSource) -> bool {
+    matches!(
+        source,
+        BlockSource::CurrentItem
+            | BlockSource::TriggeredItems
+            | BlockSource::DueReminders
+            | BlockSource::QueuedItems
+            | BlockSource::ItemsForOperator
+            | BlockSource::BlockedItems
+            | BlockSource::CompletedItems
+    )
 }

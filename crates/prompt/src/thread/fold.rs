@@ -154,8 +154,11 @@ impl Thread {
     /// Returns true if the thread shows a message of the operator, or a newer one.
     #[must_use]
     pub fn shows_operator_message(&self, seq: u64) -> bool {
-        let mut shown = self.turns.iter().filter_map(|turn| turn.operator);
-        shown.any(|newest| newest >= seq)
+        let shown = self.turns.iter().filter_map(|turn| turn.operator);
+        let recaps = self.fold.iter().flat_map(|fold| &fold.turns);
+        let told = recaps.filter(|recap| recap.text.is_some());
+        let told = told.filter_map(|recap| recap.operator);
+        shown.chain(told).any(|newest| newest >= seq)
     }
 
     /// Returns the fold that this request made.
@@ -180,12 +183,34 @@ impl Thread {
         self.turns.iter().any(|turn| !self.is_pinned(turn))
     }
 
-    /// Folds the oldest turns down to the target; returns false if nothing gave way. Turns of the item that has the focus
-    /// keep their long recaps first.
+    /// Folds the oldest turns down to the target; returns false if that would leave no less. Turns of the item that has the
+    /// focus keep their long recaps first. After a refusal the recap lists no turn if it must.
     pub fn fold(&mut self, target: FoldTarget, focus: Option<&WorkItemId>) -> bool {
-        let before = self.tokens();
         let (low, high) = RECAP_TOKENS;
-        let recap_room = (target.tokens / RECAP_SHARE).clamp(low, high);
+        let share = target.tokens / RECAP_SHARE;
+        let rooms = if target.cause == FoldCause::Refused {
+            [share.min(high), 0]
+        } else {
+            [share.clamp(low, high); 2]
+        };
+        for room in rooms {
+            let mut folded = self.clone();
+            if folded.fold_with(target, room, focus) && folded.tokens() < self.tokens() {
+                *self = folded;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Folds with a recap of at most this size; returns false if there is nothing to fold.
+    fn fold_with(
+        &mut self,
+        target: FoldTarget,
+        recap_room: usize,
+        focus: Option<&WorkItemId>,
+    ) -> bool {
+        let before = self.tokens();
         let mut left = target.tokens.saturating_sub(recap_room);
         let is_kept = |turn: &ShownTurn| self.is_pinned(turn);
         let pinned = self.turns.iter().filter(|turn| is_kept(turn));
@@ -208,10 +233,12 @@ impl Thread {
             .take(first_kept)
             .filter(|turn| !is_kept(turn))
             .collect();
-        if folded.is_empty() {
-            return target.cause == FoldCause::Refused && self.shrink_recap(target);
+        let lists = self.fold.as_ref().is_some_and(|fold| !fold.turns.is_empty());
+        if folded.is_empty() && !(lists && recap_room == 0) {
+            return false;
         }
-        let last_turn = folded.last().map_or(0, |turn| turn.turn_index);
+        let recapped = self.fold.as_ref().map_or(0, |fold| fold.last_turn);
+        let last_turn = folded.last().map_or(recapped, |turn| turn.turn_index);
         let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
         let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
         let (turns, omitted) = choose(self.fold.as_ref(), recaps, recap_room, focus);
@@ -228,6 +255,7 @@ impl Thread {
         self.sealed_from = target.turn_index;
         let first_listed = turns.first().map_or(u64::MAX, |turn| turn.turn_index);
         let episodes = match (omitted, self.episodes.as_slice(), &self.fold) {
+            _ if recap_room == 0 => Vec::new(),
             (0, ..) => Vec::new(),
             (_, [], Some(fold)) => fold.episodes.clone(),
             (_, episodes, _) => recap::episode_lines(episodes, first_listed),
@@ -243,25 +271,6 @@ impl Thread {
             kept_messages: self.turns.iter().map(|turn| turn.messages).sum(),
             tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
             tokens_after: 0,
-        });
-        true
-    }
-
-    /// Leaves of the recap only how many turns it stands for. Returns false if it lists none.
-    fn shrink_recap(&mut self, target: FoldTarget) -> bool {
-        let before = self.tokens();
-        let Some(fold) = self.fold.as_ref().filter(|fold| !fold.turns.is_empty()) else {
-            return false;
-        };
-        let listed = u64::try_from(fold.turns.len()).unwrap_or(u64::MAX);
-        self.sealed_from = target.turn_index;
-        self.put(ThreadFold {
-            cause: target.cause,
-            turns: Vec::new(),
-            omitted: fold.omitted + listed + self.lost,
-            episodes: Vec::new(),
-            tokens_before: u64::try_from(before).unwrap_or(u64::MAX),
-            ..fold.clone()
         });
         true
     }

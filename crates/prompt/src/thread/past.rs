@@ -56,11 +56,14 @@ impl<'a> PastTurn<'a> {
 
     /// Returns the message that began the turn.
     pub(super) fn opening(&self) -> Option<&'a MessageEnvelope> {
-        let first = self.entries.iter().find_map(|entry| match &**entry {
-            LogEntry::IncomingMessage { message_seq } => Some(message_seq),
+        self.messages.get(&self.opening_seq()?)
+    }
+
+    pub(super) fn opening_seq(&self) -> Option<MessageSeq> {
+        self.entries.iter().find_map(|entry| match &**entry {
+            LogEntry::IncomingMessage { message_seq } => Some(*message_seq),
             _ => None,
-        })?;
-        self.messages.get(first)
+        })
     }
 
     pub(super) fn frame(&self) -> Option<&'a FrameRecord> {
@@ -230,7 +233,7 @@ fn without_seals(items: &[ConversationItem]) -> Option<Vec<ConversationItem>> {
     })
 }
 
-fn newest_operator_message(turn: &PastTurn<'_>) -> Option<MessageSeq> {
+pub(super) fn newest_operator_message(turn: &PastTurn<'_>) -> Option<MessageSeq> {
     let named = turn.entries.iter().filter_map(|entry| entry.message_seq());
     let shown_apart = turn.frame().and_then(|frame| frame.operator_seq);
     let is_operators = |seq: &MessageSeq| {

@@ -4,7 +4,7 @@
 //! there; calls are lines. Each turn names who asked and what became of it, so that nothing that was done is done again.
 //! Words from outside keep their fences.
 
-use super::past::PastTurn;
+use super::past::{PastTurn, newest_operator_message};
 use crate::conversation::round_lines;
 use crate::excerpt::Excerpt;
 use crate::fence::{self, Extent};
@@ -15,6 +15,7 @@ use holon_domain::limits::EPISODES_SHOWN;
 use holon_domain::log::LogEntry;
 use holon_domain::memory::{EpisodeRecord, SourceRef};
 use holon_domain::message::MessageEnvelope;
+use holon_domain::queue::MessageSeq;
 use holon_domain::text;
 use holon_domain::thread::{FoldCause, ThreadFold, TurnRecap};
 
@@ -116,7 +117,19 @@ pub(super) fn of_turn(turn: &PastTurn<'_>) -> TurnRecap {
         work_item_id: turn.frame().and_then(|frame| frame.work_item_id.clone()),
         line: line(&head, opening, &state, &answer),
         text: Some(long(turn, &head, opening, &state, &answer)),
+        operator: newest_operator_message(turn).filter(|seq| is_told_whole(turn, *seq)),
     }
+}
+
+/// Returns true if the long form holds a message whole.
+fn is_told_whole(turn: &PastTurn<'_>, seq: MessageSeq) -> bool {
+    let bound = if turn.opening_seq() == Some(seq) {
+        ASKED_TOKENS
+    } else {
+        ASKED_TOKENS / 2
+    };
+    let message = turn.messages.get(&seq);
+    message.is_some_and(|message| text::estimate_tokens(&message.body.render()) <= bound)
 }
 
 fn head(turn: &PastTurn<'_>, opening: Option<&MessageEnvelope>) -> String {

@@ -108,11 +108,8 @@ pub(crate) fn base_changes(
             continue;
         }
         if told_mark(source) != Some(GONE) {
-            paragraphs.push(format!(
-                "{} above no longer {}.",
-                name(source),
-                holds(source)
-            ));
+            let Subject { name, holds, .. } = subject(source);
+            paragraphs.push(format!("{name} above no longer {holds}."));
         }
         told.push(ToldPart(source, GONE));
     }
@@ -125,29 +122,39 @@ pub(crate) fn base_changes(
     BaseChanges { text, told }
 }
 
-const fn name(source: BlockSource) -> &'static str {
-    match source {
-        BlockSource::Instructions => "The instruction files",
-        BlockSource::Skills => "The list of skills",
-        BlockSource::Notes => "Your own notes",
-        BlockSource::Surroundings => "The facts about you and your workspace",
-        BlockSource::ToolGuidance => "The rules about tools",
-        BlockSource::Delegation => "The rules about delegated work",
-        _ => "A part of the text about you",
-    }
+/// A part of the base as a sentence about it begins.
+struct Subject {
+    name: &'static str,
+    is: &'static str,
+    holds: &'static str,
 }
 
-const fn holds(source: BlockSource) -> &'static str {
+const fn one(name: &'static str) -> Subject {
+    let (is, holds) = ("is", "holds");
+    Subject { name, is, holds }
+}
+
+const fn many(name: &'static str) -> Subject {
+    let (is, holds) = ("are", "hold");
+    Subject { name, is, holds }
+}
+
+const fn subject(source: BlockSource) -> Subject {
     match source {
-        BlockSource::Skills | BlockSource::ToolGuidance => "holds",
-        _ => "hold",
+        BlockSource::Instructions => many("The instruction files"),
+        BlockSource::Skills => one("The list of skills"),
+        BlockSource::Notes => many("Your own notes"),
+        BlockSource::Surroundings => many("The facts about you and your workspace"),
+        BlockSource::ToolGuidance => many("The rules about tools"),
+        BlockSource::Delegation => many("The rules about delegated work"),
+        _ => one("A part of the text about you"),
     }
 }
 
 fn change(source: BlockSource, old: Option<&str>, new: &str, is_frozen: bool) -> String {
-    let name = name(source);
+    let Subject { name, is, .. } = subject(source);
     if is_frozen {
-        return format!("{name} are again as they stand above; what was told since does not hold.");
+        return format!("{name} {is} again as shown above; what was told since does not hold.");
     }
     let lines = old
         .filter(|_| text::estimate_tokens(new) > WHOLE_TOKENS)
@@ -158,12 +165,14 @@ fn change(source: BlockSource, old: Option<&str>, new: &str, is_frozen: bool) ->
             "{name} changed. Against the text above these lines are different (`-` no longer holds, `+` holds now):\n{}",
             fence::enclose_instructions("agent_instructions", &lines)
         ),
-        None => format!("{name} are now:\n\n{new}"),
+        None => format!("{name} {is} now:\n\n{new}"),
     }
 }
 
+/// Lists the lines that differ. The markers around a file hold a code that changes with the file and says nothing.
 fn difference(old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
+    let (old, new) = (fence::without_frames(old), fence::without_frames(new));
+    let diff = TextDiff::from_lines(&old, &new);
     let mut unified = diff.unified_diff();
     unified
         .context_radius(CONTEXT_LINES)
@@ -303,7 +312,7 @@ mod tests {
             "{moved}"
         );
         let back = tell(&mut base, &fresh(Some("Use tabs."), "cwd: /b")).expect("a change");
-        assert!(back.contains("again as they stand above"), "{back}");
+        assert!(back.contains("are again as shown above"), "{back}");
         let gone = tell(&mut base, &fresh(None, "cwd: /b")).expect("a change");
         assert!(
             gone.contains("instruction files above no longer hold"),
@@ -318,7 +327,8 @@ mod tests {
     fn a_long_file_is_told_by_the_lines_that_changed() {
         let lines = |last: &str| -> String {
             let rules = (0..400).map(|n| format!("- Rule {n}: keep it simple.\n"));
-            rules.chain([last.to_owned()]).collect()
+            let file: String = rules.chain([last.to_owned()]).collect();
+            fence::enclose_instructions("agent_instructions", &file)
         };
         let mut base = base(&lines("- Use tabs.\n"));
         let new = lines("- Use blanks.\n");
@@ -328,6 +338,7 @@ mod tests {
             "{told}"
         );
         assert!(told.len() < 1_000, "{} bytes", told.len());
+        assert!(!told.contains("marker removed"), "{told}");
         assert_eq!(tell(&mut base, &fresh(Some(&new), "cwd: /a")), None);
     }
 

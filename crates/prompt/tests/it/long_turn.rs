@@ -103,6 +103,10 @@ impl Turn {
             .and_then(|made| made.recap.clone());
         self.entries
             .extend(recap.map(LogEntry::Recap).map(Arc::new));
+        let shortened = built.compaction.iter().map(|made| made.shortened.clone());
+        let shortened = shortened.filter(|short| !short.is_empty());
+        self.entries
+            .extend(shortened.map(LogEntry::Shortened).map(Arc::new));
         let reminder = built.reminder_text.clone();
         let reminder = reminder.map(|text| LogEntry::ContinuationPrompt {
             text,

@@ -81,6 +81,7 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
         | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => {}
     }
     short
