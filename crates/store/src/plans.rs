@@ -17,6 +17,7 @@ const HOT: &[(&str, Option<&str>)] = &[
         agents::list::VISIBLE_AFTER,
         Some("sqlite_autoindex_agents_1"),
     ),
+    (agents::list::EVERY_AFTER, Some("sqlite_autoindex_agents_1")),
     (agents::BIRTH, Some("sqlite_autoindex_agents_1")),
     (agents::ID_OF, None),
     (agents::IS_VISIBLE, None),
