@@ -292,6 +292,7 @@ const fn category(kind: ModelFailureKind) -> FailureCategory {
         ModelFailureKind::InvalidRequest
         | ModelFailureKind::ContextLengthExceeded
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
     }
