@@ -302,7 +302,7 @@ impl ReadHandle {
                 let children = reader.children_at_work(no, &agent)?;
                 let children = shown_children(&children);
                 let recent = work::recent_events(reader, no)?;
-                let memory = reader.working_memory(no)?;
+                let memory = memory::working_memory(reader, no, &agent)?;
                 let rows = (tasks, work, occupants, children, recent, memory);
                 Ok((agent, queue, policy, rows, aside))
             })

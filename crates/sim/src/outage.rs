@@ -17,7 +17,7 @@ const OUTAGES: [ModelFailureKind; 8] = [
     ModelFailureKind::ServerError,
     ModelFailureKind::RateLimited,
     ModelFailureKind::Network,
-    ModelFailureKind::InvalidResponse,
+    ModelFailureKind::NotJson,
     ModelFailureKind::Quota,
     ModelFailureKind::Auth,
 ];

@@ -53,7 +53,7 @@ const HOLDERS: &str = "SELECT agent_id, settings, (SELECT at FROM log l WHERE l.
      ORDER BY seq LIMIT 1) FROM agents a WHERE aside IS NULL AND settings IS NOT NULL";
 
 /// Position behind every entry.
-const NEWEST: LogSeq = i64::MAX as u64;
+pub(crate) const NEWEST: LogSeq = i64::MAX as u64;
 
 /// One entry of the log, as far as retention reads it.
 struct Entry {

@@ -141,6 +141,14 @@ impl<'a> Reader<'a> {
         agents::visible_after(self.conn, after, limit)
     }
 
+    /// Lists a page of all agents by name, private ones too, after the one named `after`.
+    ///
+    /// # Errors
+    /// When the database fails. A row that cannot be read is one entry.
+    pub(crate) fn every_agent_after(&self, after: &str, limit: usize) -> Result<AgentPage, Error> {
+        agents::every_after(self.conn, after, limit)
+    }
+
     /// Lists every agent by name, private ones too. For questions about the host, never for clients.
     ///
     /// # Errors

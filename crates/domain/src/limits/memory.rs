@@ -71,6 +71,9 @@ pub const EPISODE_SUMMARY_BYTES: usize = 1_200;
 pub const EPISODE_CANDIDATES: usize = 12;
 /// Episodes in the recap of a thread, for turns that it does not list one by one.
 pub const EPISODES_SHOWN: usize = 3;
+/// Newest episodes of a work item whose documents in memory are written anew when it is completed. Older ones go on
+/// telling what was left to do at their end.
+pub const EPISODES_OF_COMPLETED_ITEM: usize = 1_000;
 /// Episodes in one page of a list if the caller names no number.
 pub const EPISODES_PAGE: usize = 20;
 /// Most episodes in one page of a list. More is refused.

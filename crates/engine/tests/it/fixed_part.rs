@@ -208,7 +208,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "an answer that is none",
-        "If that message is no answer, wait again",
+        "if it is no answer, reply, and the wait stands again after the turn",
     ),
     ("delegation", "The child knows nothing of this conversation"),
     (
