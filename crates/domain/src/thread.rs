@@ -6,8 +6,8 @@
 
 use crate::id::WorkItemId;
 use crate::model::ConversationItem;
-use crate::queue::MessageSeq;
 use crate::prompt_plan::{BlockSource, PartLength};
+use crate::queue::MessageSeq;
 use crate::turn::LogSeq;
 use serde::{Deserialize, Serialize};
 

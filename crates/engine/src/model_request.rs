@@ -38,9 +38,9 @@ use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord};
 use holon_domain::{Entropy, WorkItemId};
-use holon_prompt::{BuiltFrame, PlanFile};
 pub use holon_prompt::conversation::ReminderTerms;
 use holon_prompt::conversation::{self, ConversationInput, split_by_size};
+use holon_prompt::{BuiltFrame, PlanFile};
 use holon_store::TurnRows;
 use std::sync::Arc;
 use thread::RequestThread;
@@ -149,9 +149,8 @@ impl RoundRequest {
                 build_frame(&rows, &earlier.thread, &model, tools, budget, &files)
             })
         };
-        let fixed = |framed: &(RequestTools, BuiltFrame)| {
-            framed.1.tokens + framed.0.set.estimated_tokens()
-        };
+        let fixed =
+            |framed: &(RequestTools, BuiltFrame)| framed.1.tokens + framed.0.set.estimated_tokens();
         let mut framed_now = framed(&earlier)?;
         let room = conversation_room(fixed(&framed_now), budget);
         if earlier.fold_at_start(&rows, known, terms.thread, room, budget.is_refused) {

@@ -157,6 +157,20 @@ impl LogChecker {
                 )?;
                 Ok(EntryMeaning::Other)
             }
+            LogEntry::Shortened(short) => {
+                turn.check_no_open_call("a shorter form")?;
+                let unknown = short
+                    .results
+                    .iter()
+                    .find(|short| !self.calls.contains(&short.call_id));
+                ensure(
+                    unknown.is_none()
+                        && short.answers.iter().all(|short| short.round <= turn.round),
+                    "a shorter form is one of a call or an answer of its turn",
+                    || format!("{short:?} after round {}", turn.round),
+                )?;
+                Ok(EntryMeaning::Other)
+            }
             LogEntry::ContinuationPrompt { .. } => {
                 turn.check_no_open_call("a prompt to go on")?;
                 ensure(turn.round > 0, "going on needs something said", String::new)?;

@@ -1,7 +1,7 @@
 //! Guidance is read for the first request of each turn from roots that do not move, and the status names its sources.
 
-use crate::talk::texts;
 use crate::house::{House, at_rest, briefs, events, prompt, status};
+use crate::talk::texts;
 use holon_domain::agent::AgentKind;
 use holon_domain::event::Event;
 use holon_domain::guidance::{

@@ -452,7 +452,10 @@ async fn a_prompt_of_then_is_shown_with_the_facts_of_then() {
     let last = host.reads().prompt(&agent("main"), None).await;
     let last = last.expect("a view").prompt.expect("a prompt");
     let told = last.blocks.iter().map(|block| block.decision.source);
-    assert!(told.into_iter().any(|source| source == BlockSource::Changes));
+    assert!(
+        told.into_iter()
+            .any(|source| source == BlockSource::Changes)
+    );
     assert!(last.budget_tokens < shown.budget_tokens);
     assert!(last.compression_epoch > 0, "the second turn was folded");
     assert_eq!(later.compression_epoch, 0, "the first was not");

@@ -51,11 +51,7 @@ const HINT: &str = "\n[The outputs of this round are left out by the runtime, be
     Call for fewer or smaller results at a time.]";
 
 /// Shortens every result of a span to a form.
-pub(super) fn shorten_all(
-    span: &mut Span<'_>,
-    form: ResultForm,
-    input: &ConversationInput<'_>,
-) {
+pub(super) fn shorten_all(span: &mut Span<'_>, form: ResultForm, input: &ConversationInput<'_>) {
     let mut shortened = None;
     for (place, item) in span.items.iter_mut().enumerate() {
         let ConversationItem::ToolResult {

@@ -233,7 +233,10 @@ impl Thread {
             .take(first_kept)
             .filter(|turn| !is_kept(turn))
             .collect();
-        let lists = self.fold.as_ref().is_some_and(|fold| !fold.turns.is_empty());
+        let lists = self
+            .fold
+            .as_ref()
+            .is_some_and(|fold| !fold.turns.is_empty());
         if folded.is_empty() && !(lists && recap_room == 0) {
             return false;
         }
