@@ -29,6 +29,8 @@ pub(crate) enum Priority {
     RunningTasks,
     WorkingMemoryDelta,
     WorkingMemory,
+    /// Late, like skills, for the reason that follows.
+    Notes,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,
 }

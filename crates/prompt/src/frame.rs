@@ -15,7 +15,7 @@ use crate::memory::{self, Memory};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::thread::told::{self, ToldWork};
 use crate::work::{self, Work};
-use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
+use crate::{context, delegation, instructions, notes, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ActiveChild;
@@ -261,8 +261,8 @@ impl<'a> FirstPlan<'a> {
     }
 }
 
-/// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, tools, and the
-/// facts about this agent.
+/// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, notes, tools, and
+/// the facts about this agent.
 fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     let guidance = input.guidance;
     let policy = stable::candidate(stable::text());
@@ -279,6 +279,7 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
         .chain(delegation::candidate(input.agent))
         .chain(instructions::candidate(&guidance.instructions))
         .chain(skills)
+        .chain(notes::candidate(&guidance.notes))
         .chain([
             tools,
             Candidate::pin(BlockSource::Surroundings, surroundings),

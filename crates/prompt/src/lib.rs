@@ -16,6 +16,7 @@ pub mod frame;
 mod instructions;
 mod measured;
 mod memory;
+mod notes;
 mod plan;
 mod policy;
 mod provenance;

@@ -34,9 +34,10 @@ fn identity(agent: &AgentRecord) -> String {
 }
 
 fn home(agent: &AgentRecord) -> String {
+    let home = visible::line(&agent.agent_home);
     format!(
-        "# Agent home\n\nagent_home: {}",
-        visible::line(&agent.agent_home),
+        "# Agent home\n\nagent_home: {home}\n`ApplyPatch` takes the absolute paths of its files, for example \
+         {home}/memory/self.md.",
     )
 }
 

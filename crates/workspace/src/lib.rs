@@ -18,6 +18,7 @@ mod git;
 mod home;
 mod instructions;
 mod memory_file;
+mod notes;
 mod origin;
 mod plain_file;
 mod plan;
@@ -46,6 +47,7 @@ pub use git::{
 pub use home::{check_home, ensure_guide, make_home, remove_home};
 pub use instructions::InstructionReader;
 pub use memory_file::{CuratedText, profile_workspace, read_curated};
+pub use notes::read_notes;
 pub use origin::{GitHubCheckout, github_checkout};
 pub use plan::{plan_folders, read_plan, remove_plan, write_plan};
 pub use root::ExecutionRoot;

@@ -23,7 +23,12 @@ pub(crate) fn system_prompt(request: &RecordedRequest) -> String {
 
 /// Starts a provider that answers everything, as the default of a world.
 pub(crate) fn provider(world: &World) -> Provider {
-    let provider = Provider::start(Script::always(Round::text("Understood.")));
+    provider_of(world, Script::always(Round::text("Understood.")))
+}
+
+/// Starts a provider with a script, as the default of a world.
+pub(crate) fn provider_of(world: &World, script: Script) -> Provider {
+    let provider = Provider::start(script);
     let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
     let limits = "models.catalog.\"fake/reader\".context_window_tokens = 128000\n";
     configure(

@@ -54,6 +54,7 @@ mod model;
 mod models;
 mod models_faults;
 mod models_secrets;
+mod notes;
 mod operator_tasks;
 mod operators;
 mod outage;

@@ -57,6 +57,7 @@ fn system_part<'a>((source, text): (BlockSource, &'a str)) -> Candidate<'a> {
         BlockSource::Instructions => Candidate::pin(source, text)
             .or_shorter(move |tokens| instructions::shorten_rendered(text, tokens)),
         BlockSource::Skills => Candidate::optional(source, Priority::Skills, text),
+        BlockSource::Notes => Candidate::optional(source, Priority::Notes, text),
         BlockSource::ToolGuidance => {
             Candidate::pin(source, text).or_shorter(|_| stable::SHORT_TOOLS.to_owned())
         }

@@ -7,7 +7,7 @@
 use crate::candidate::Candidate;
 use crate::excerpt::Excerpt;
 use crate::frame::kept;
-use crate::{digest, fence};
+use crate::{digest, fence, notes};
 use holon_domain::model::Stability;
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
@@ -163,9 +163,17 @@ fn change(source: BlockSource, old: Option<&str>, new: &str, is_frozen: bool) ->
     match lines {
         Some(lines) => format!(
             "{name} changed. Against the text above these lines are different (`-` no longer holds, `+` holds now):\n{}",
-            fence::enclose_instructions("agent_instructions", &lines)
+            enclose(source, &lines)
         ),
         None => format!("{name} {is} now:\n\n{new}"),
+    }
+}
+
+/// Encloses changed lines as what they are lines of.
+fn enclose(source: BlockSource, lines: &str) -> String {
+    match source {
+        BlockSource::Notes => notes::enclose(lines),
+        _ => fence::enclose_instructions("agent_instructions", lines),
     }
 }
 

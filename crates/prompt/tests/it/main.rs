@@ -10,6 +10,7 @@ mod hostile;
 mod instructions;
 mod joining;
 mod long_turn;
+mod notes;
 mod oversized;
 mod properties;
 mod recap;

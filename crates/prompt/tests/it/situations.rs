@@ -3,11 +3,14 @@
 use crate::fixture::{Scene, at, channel, kept, later, operator, task, task_result, tick};
 use crate::instructions::three;
 use crate::long_turn::{Turn, output};
+use crate::notes::note;
 use crate::work::busy;
 use holon_domain::agent::{AgentKind, FailedTurn, Ownership, ProfilePreset, Visibility};
 use holon_domain::block::Block;
 use holon_domain::guidance::{ActivationState, ActiveSkill, SkillEntry, SkillScope};
-use holon_domain::memory::{MemoryChangeReason, MemoryField, WorkingMemory, WorkingMemoryDelta};
+use holon_domain::memory::{
+    CuratedFile, MemoryChangeReason, MemoryField, WorkingMemory, WorkingMemoryDelta,
+};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::model::{ConversationItem, PromptBlock};
 use holon_domain::prompt_plan::{BlockOutcome, BlockSource};
@@ -237,11 +240,12 @@ fn said(block: &Block) -> String {
 /// The order of a prompt's parts, as `ARCHITECTURE.md` states it.
 #[test]
 fn parts_stand_in_their_fixed_order_in_every_situation() {
-    const ORDER: [BlockSource; 20] = [
+    const ORDER: [BlockSource; 21] = [
         BlockSource::Policy,
         BlockSource::Delegation,
         BlockSource::Instructions,
         BlockSource::Skills,
+        BlockSource::Notes,
         BlockSource::ToolGuidance,
         BlockSource::Surroundings,
         BlockSource::OperatorWords,
@@ -265,6 +269,7 @@ fn parts_stand_in_their_fixed_order_in_every_situation() {
     let path = "/srv/skills/review/SKILL.md".to_owned();
     let skill = SkillEntry::new(SkillScope::Agent, "review", "Reviews.".to_owned(), path);
     scene.guidance.skills.discoverable_skills = vec![skill];
+    scene.guidance.notes = vec![note(CuratedFile::Operator, "Wants tea.")];
     scene.operator = Some(operator(1, &"Watch the build. ".repeat(400)));
     scene.tasks = vec![task(1, 1, "cargo test")];
     scene.current = channel(9, "build 77 failed");
