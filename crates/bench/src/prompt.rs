@@ -6,6 +6,7 @@ use crate::stats::{Sample, round};
 use crate::world;
 use holon_domain::AgentId;
 use holon_domain::guidance::Guidance;
+use holon_domain::place::Place;
 use holon_domain::web::WebTools;
 use holon_engine::Host;
 use holon_engine::model_request::{
@@ -98,6 +99,7 @@ async fn requests(db_path: &Path, agent_id: &AgentId) -> Result<Sample, Box<dyn 
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            place: Place::default(),
             images: RequestImages::default(),
         };
         let mut rows = rows.ok_or("the turn is over")?;

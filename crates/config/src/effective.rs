@@ -136,6 +136,7 @@ impl Settings {
             "github.base_url" => shown(&self.github_base_url),
             "tui.alternate_screen" => shown(&self.alternate_screen),
             "delegation.max_depth" => shown(&self.delegation_depth),
+            "operator.time_zone" => shown(&self.operator_time_zone),
             "budgets.time_zone" => shown(&self.budgets.time_zone),
             "budgets.agent_day_tokens" => match &self.budgets.agent_day_tokens {
                 Some(limit) => shown(limit),

@@ -19,6 +19,7 @@ mod effective;
 mod env;
 mod error;
 mod file;
+mod host_zone;
 mod key;
 pub mod keyring;
 mod layer;

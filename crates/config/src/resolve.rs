@@ -7,6 +7,7 @@ use crate::catalog;
 use crate::env::Env;
 use crate::error::{Error, Place};
 use crate::file::FileSettings;
+use crate::host_zone::host_zone;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
@@ -25,7 +26,7 @@ use holon_domain::limits::{
     UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
-use holon_domain::usage::is_zone;
+use holon_domain::zone::is_zone;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -83,6 +84,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
     explicit.extend(figures);
     let (web, web_providers) = web::resolve(layers)?;
     explicit.extend(web_providers);
+    let operator_time_zone = resolve_zone(layers, "operator.time_zone", host_zone(env))?;
     Ok(Settings {
         home: resolve_home(env, flags)?,
         user_home: env
@@ -146,7 +148,8 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         providers,
         catalog,
         web,
-        budgets: resolve_budgets(layers)?,
+        budgets: resolve_budgets(layers, &operator_time_zone.value)?,
+        operator_time_zone,
         delegation_depth: {
             let found = layers.find("delegation.max_depth")?;
             decide(found.as_ref(), SPAWN_DEPTH, Found::number)?
@@ -167,6 +170,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         max_tool_output_tokens: max,
         log_filter: resolve_log_filter(env)?,
         shell: env.get("SHELL"),
+        search_path: env.get("PATH"),
         color: match env.get("NO_COLOR") {
             Some(_) => Color::Never,
             None => Color::Auto,
@@ -207,26 +211,30 @@ pub(crate) fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>,
     absolute(&path, Place::Variable("HOME".to_owned()), Source::Builtin)
 }
 
-fn resolve_budgets(layers: Layers<'_>) -> Result<BudgetSettings, Error> {
-    let zone = layers.find("budgets.time_zone")?;
+/// Decides a time zone; `default` is used if the setting is absent.
+fn resolve_zone(layers: Layers<'_>, name: &str, default: String) -> Result<Sourced<String>, Error> {
     let judge = |zone: &str| match is_zone(zone) {
         true => Ok(zone.to_owned()),
         false => Err(format!(
             "{zone:?} is not a time zone; write its name, such as UTC or Europe/Berlin"
         )),
     };
+    match layers.find(name)? {
+        Some(found) => found.judge_text(judge),
+        None => Ok(Sourced {
+            value: default,
+            source: Source::Builtin,
+        }),
+    }
+}
+
+fn resolve_budgets(layers: Layers<'_>, operator_zone: &str) -> Result<BudgetSettings, Error> {
     let limit = |name: &str| -> Result<Option<Sourced<u64>>, Error> {
         let found = layers.find(name)?;
         found.map(|found| found.large_number()).transpose()
     };
     Ok(BudgetSettings {
-        time_zone: match zone {
-            Some(found) => found.judge_text(judge)?,
-            None => Sourced {
-                value: "UTC".to_owned(),
-                source: Source::Builtin,
-            },
-        },
+        time_zone: resolve_zone(layers, "budgets.time_zone", operator_zone.to_owned())?,
         agent_day_tokens: limit("budgets.agent_day_tokens")?,
         host_day_tokens: limit("budgets.host_day_tokens")?,
     })

@@ -166,6 +166,8 @@ pub struct Settings {
     pub catalog: Catalog,
     pub web: WebSettings,
     pub budgets: BudgetSettings,
+    /// Name of the time zone of the operator's clock.
+    pub operator_time_zone: Sourced<String>,
     /// Most agents above a new one that another agent makes.
     pub delegation_depth: Sourced<u32>,
     /// Disk the audit events may take.
@@ -179,6 +181,8 @@ pub struct Settings {
     pub max_tool_output_tokens: Sourced<u32>,
     pub log_filter: Sourced<String>,
     pub shell: Option<OsString>,
+    /// Directories in which programs are searched, as this process got them.
+    pub search_path: Option<OsString>,
     pub color: Color,
     /// Read by the console and not by the host.
     pub alternate_screen: Sourced<AlternateScreen>,

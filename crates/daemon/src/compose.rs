@@ -1,6 +1,7 @@
 //! Builds a host from the settings, with every port bound to its adapter.
 
 use crate::error::Error;
+use crate::host_facts::host_facts;
 use crate::port::{
     Archives, AttachedFiles, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models,
     OsEntropy, Outbound, Plans, ReloadableAdapters, SystemClock, Workspaces,
@@ -77,6 +78,7 @@ pub(crate) fn open(
             callback_base: addresses.callback_base,
             spawn_depth: settings.delegation_depth.value,
             zone: settings.budgets.time_zone.value.clone(),
+            operator_zone: settings.operator_time_zone.value.clone(),
             budget_defaults: BudgetDefaults {
                 agent_day_tokens: value_of(&settings.budgets.agent_day_tokens),
                 host_day_tokens: value_of(&settings.budgets.host_day_tokens),
@@ -201,7 +203,11 @@ fn ports(
             reserved(home),
             archives,
         )),
-        workspace: Arc::new(Workspaces::new(selection(home), attachments)),
+        workspace: Arc::new(Workspaces::new(
+            selection(home),
+            attachments,
+            host_facts(settings),
+        )),
         outbound: Arc::new(Outbound::new(
             home.root().to_owned(),
             settings.proxies.clone(),

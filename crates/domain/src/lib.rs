@@ -40,6 +40,7 @@ pub mod needs;
 pub mod nesting;
 pub mod operator_transport;
 pub mod packed;
+pub mod place;
 pub mod previous_exit;
 pub mod prompt_plan;
 pub mod prompt_view;
@@ -75,6 +76,7 @@ pub mod wait;
 pub mod web;
 pub mod work_item;
 pub mod workspace;
+pub mod zone;
 
 pub use id::{
     AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, DeliverySummaryId, Entropy,

@@ -92,6 +92,10 @@ pub struct FrameRecord {
     /// by their messages and answers alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opened_at: Option<Timestamp>,
+    /// Time on the operator's clock and state of the repository, as the input names them. Absent in entries of earlier
+    /// builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
     /// Lateness of the tick that the input tells of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late_tick: Option<LateTick>,

@@ -5,6 +5,7 @@ use holon_domain::budget::BudgetDefaults;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
+use holon_domain::zone::UTC;
 use holon_domain::{AgentId, limits};
 
 /// The behaviour of a host, from its configuration.
@@ -31,6 +32,8 @@ pub struct Conduct {
     pub callback_base: String,
     /// Time zone in which the days of usage and budgets begin.
     pub zone: String,
+    /// Time zone of the operator's clock.
+    pub operator_zone: String,
     /// Most agents that may stand above a new one.
     pub spawn_depth: u32,
     pub budget_defaults: BudgetDefaults,
@@ -53,7 +56,8 @@ impl Default for Conduct {
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
-            zone: "UTC".to_owned(),
+            zone: UTC.to_owned(),
+            operator_zone: UTC.to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
             budget_defaults: BudgetDefaults::default(),
         }

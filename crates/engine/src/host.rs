@@ -83,6 +83,7 @@ impl Host {
             unreadable_budgets: Arc::default(),
             budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
+            operator_zone: config.conduct.operator_zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });
         facts.set_budgets(budgets);

@@ -30,6 +30,7 @@ use holon_domain::guidance::Guidance;
 use holon_domain::limits::LARGEST_WINDOW_TOKENS;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
 use holon_domain::thread::ThreadFold;
@@ -52,6 +53,8 @@ pub struct RequestFiles {
     pub plan: PlanFile,
     /// Guidance of the agent. Only the first request of a turn uses it; later ones show what the first one showed.
     pub guidance: Guidance,
+    /// Where the agent works. Used by the first request of a turn, likewise.
+    pub place: Place,
     /// Images that the turn has viewed and the model can see.
     pub images: RequestImages,
 }

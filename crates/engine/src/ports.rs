@@ -19,6 +19,7 @@ use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::operator_transport::OperatorTransportBinding;
+use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::{ToolError, ToolErrorKind};
@@ -473,6 +474,12 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
         users: &dyn WorktreeUsers,
         path: &str,
     ) -> Result<CleanVerdict, String>;
+
+    /// Looks at the host and at the repository around the current directory of a workspace, in a bounded time. The zone is
+    /// left to the caller. A host that knows nothing of either says so.
+    async fn place(&self, _workspace: &WorkspaceEntry) -> Place {
+        Place::default()
+    }
 
     /// Lists the files of a managed worktree that differ from the commit at which it began.
     async fn changed_files(&self, path: &str) -> Result<Vec<String>, String>;

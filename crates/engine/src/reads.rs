@@ -24,7 +24,9 @@ use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::model_request::shown_children;
-use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
+use crate::ports::{
+    Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost, WorkspaceHost,
+};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -55,6 +57,7 @@ pub struct ReadHandle {
     model: Arc<dyn ModelClient>,
     plans: Arc<dyn PlanHost>,
     guidance: Arc<dyn GuidanceHost>,
+    workspace: Arc<dyn WorkspaceHost>,
     web: Arc<dyn WebHost>,
     /// Only the output of commands is read by it.
     command: Arc<dyn CommandHost>,
@@ -92,6 +95,7 @@ impl ReadHandle {
             model: Arc::clone(&ports.model),
             plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
+            workspace: Arc::clone(&ports.workspace),
             web: Arc::clone(&ports.web),
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),

@@ -44,17 +44,28 @@ pub(crate) fn operator_words(message: &MessageEnvelope, share: Option<usize>) ->
     }
 }
 
+/// The moment at which a turn began.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnStart {
+    pub(crate) at: Timestamp,
+    /// The moment for a reader. Absent for frames of earlier builds.
+    pub(crate) now: Option<String>,
+    /// Lateness of the tick that began the turn.
+    pub(crate) late: Option<LateTick>,
+}
+
 /// Renders the message this turn answers.
 pub(crate) fn current<'a>(
     message: &'a MessageEnvelope,
     waits: &'a [WaitNote],
-    turn_start: Timestamp,
-    late: Option<LateTick>,
+    start: TurnStart,
 ) -> Candidate<'a> {
+    let TurnStart { at, now, late } = start;
+    let now = now.map_or_else(|| ".".to_owned(), |now| format!(": {now}"));
     let render = move |extent| {
         format!(
-            "Turn started at {turn_start}.{}{}{}\n\nCurrent input:\n{}\n{}",
-            late.map_or_else(String::new, |late| late_words(late, turn_start)),
+            "Turn started at {at}{now}{}{}{}\n\nCurrent input:\n{}\n{}",
+            late.map_or_else(String::new, |late| late_words(late, at)),
             note(message, extent, "longer than your model's window allows"),
             wait_notes::render(waits),
             provenance::full(message),

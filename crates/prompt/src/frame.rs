@@ -10,18 +10,19 @@ mod lasting;
 pub(crate) use blocks::context_texts;
 
 use crate::candidate::Candidate;
-use crate::context::Tasks;
+use crate::context::{Tasks, TurnStart};
 use crate::memory::{self, Memory};
 use crate::plan::{Budget, PromptPlan, plan};
 use crate::thread::told::{self, ToldWork};
 use crate::work::{self, Work};
-use crate::{context, delegation, instructions, notes, policy, repair, scope, skills, stable};
+use crate::{context, delegation, instructions, notes, now, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptFrame};
+use holon_domain::place::Place;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength};
 use holon_domain::thread::{ThreadBase, ToldPart, ToldTexts};
 use holon_domain::time::Timestamp;
@@ -36,6 +37,8 @@ pub struct FrameInput<'a> {
     pub agent: &'a AgentRecord,
     /// Guidance on disk when the turn started. Later requests of the turn show what the first one showed.
     pub guidance: &'a Guidance,
+    /// Where the agent worked when the turn started. Later requests of the turn show what the first one showed.
+    pub place: &'a Place,
     /// The model that gets the request.
     pub model: &'a ModelRef,
     /// Number of the turn, counted from 1.
@@ -88,6 +91,8 @@ pub struct KeptFrame<'a> {
     pub budget_tokens: u32,
     /// What changed in the base, as the first frame told it.
     pub changes: Option<&'a str>,
+    /// The moment of the turn, as the first frame told it. Absent in frames of earlier builds.
+    pub now: Option<&'a str>,
     pub told: &'a ToldTexts,
 }
 
@@ -112,6 +117,8 @@ pub struct BuiltFrame {
     pub surroundings_hash: Option<String>,
     /// What changed in the base of the thread; `None` if nothing did.
     pub changes: Option<String>,
+    /// The moment of the turn as shown. Absent in frames of earlier builds.
+    pub now: Option<String>,
     /// Running tasks as shown; `None` if there are none.
     pub tasks: Option<String>,
     /// Texts that the agent knows after this frame, apart from the base.
@@ -150,7 +157,7 @@ pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
     let first = FirstPlan::new(input);
     let told = first.told();
     let mut built = blocks::assemble(input, first.plan, &first.work, input.budget_tokens);
-    built.told = told;
+    (built.told, built.now) = (told, Some(first.now));
     built
 }
 
@@ -160,7 +167,7 @@ pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
 pub fn rebuild(input: &FrameInput<'_>, kept: KeptFrame<'_>) -> BuiltFrame {
     let planned = planned_again(input, kept);
     let mut built = blocks::assemble(input, planned, &ToldWork::default(), kept.budget_tokens);
-    built.told = kept.told.clone();
+    (built.told, built.now) = (kept.told.clone(), kept.now.map(str::to_owned));
     built
 }
 
@@ -211,7 +218,8 @@ fn planned_again<'a>(input: &FrameInput<'a>, kept: KeptFrame<'a>) -> PromptPlan<
         Work::Kept(Some(text)) => kept::work(text, kept.work_parts),
         Work::Kept(None) | Work::Rows(..) => Vec::new(),
     };
-    candidates.extend(turn_parts(&input.turn(), changes, work, budget));
+    let start = input.start(kept.now.map(str::to_owned));
+    candidates.extend(turn_parts(&input.turn(), start, changes, work, budget));
     plan(candidates, budget, kept.cuts)
 }
 
@@ -221,6 +229,8 @@ struct FirstPlan<'a> {
     /// Parts that differ from the base.
     base: Vec<ToldPart>,
     work: ToldWork,
+    /// The moment of the turn, as the current input tells it.
+    now: String,
 }
 
 impl<'a> FirstPlan<'a> {
@@ -239,7 +249,9 @@ impl<'a> FirstPlan<'a> {
         };
         let in_force = input.base.map(|base| base.told.work.as_slice());
         let (parts, work) = told::work(work_parts(input), in_force);
-        candidates.extend(turn_parts(&input.turn(), changes, parts, budget));
+        let now = now::text(input.now, input.place);
+        let start = input.start(Some(now.clone()));
+        candidates.extend(turn_parts(&input.turn(), start, changes, parts, budget));
         let plan = plan(candidates, budget, &[]);
         let base = match input.base {
             Some(_) => base,
@@ -249,7 +261,12 @@ impl<'a> FirstPlan<'a> {
                 marks.into_iter().filter(is_cut).collect()
             }
         };
-        Self { plan, base, work }
+        Self {
+            plan,
+            base,
+            work,
+            now,
+        }
     }
 
     fn told(&self) -> ToldTexts {
@@ -273,7 +290,7 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     );
     let tools = Candidate::pin(BlockSource::ToolGuidance, policy::tools())
         .or_shorter(|_| stable::SHORT_TOOLS.to_owned());
-    let surroundings = scope::surroundings(input.agent, input.model);
+    let surroundings = scope::surroundings(input.agent, input.model, input.place);
     [policy]
         .into_iter()
         .chain(delegation::candidate(input.agent))
@@ -293,8 +310,6 @@ pub(crate) struct TurnInput<'a> {
     pub(crate) operator: Option<&'a MessageEnvelope>,
     pub(crate) current: &'a MessageEnvelope,
     pub(crate) waits: &'a [WaitNote],
-    pub(crate) now: Timestamp,
-    pub(crate) late: Option<LateTick>,
     pub(crate) repairs: Option<TerminalReason>,
     pub(crate) tasks: Tasks<'a>,
 }
@@ -305,10 +320,16 @@ impl<'a> FrameInput<'a> {
             operator: self.operator,
             current: self.current,
             waits: self.waits,
-            now: self.now,
-            late: self.late,
             repairs: self.repairs,
             tasks: self.tasks,
+        }
+    }
+
+    const fn start(&self, now: Option<String>) -> TurnStart {
+        TurnStart {
+            at: self.now,
+            now,
+            late: self.late,
         }
     }
 }
@@ -316,6 +337,7 @@ impl<'a> FrameInput<'a> {
 /// Lists the parts of a turn, its input last.
 pub(crate) fn turn_parts<'a>(
     input: &TurnInput<'a>,
+    start: TurnStart,
     changes: Option<Candidate<'a>>,
     work: Vec<Candidate<'a>>,
     budget: Budget,
@@ -331,12 +353,7 @@ pub(crate) fn turn_parts<'a>(
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
         .chain(input.repairs.and_then(repair::candidate))
-        .chain([context::current(
-            input.current,
-            input.waits,
-            input.now,
-            input.late,
-        )])
+        .chain([context::current(input.current, input.waits, start)])
         .collect()
 }
 

@@ -17,6 +17,7 @@ mod instructions;
 mod measured;
 mod memory;
 mod notes;
+mod now;
 mod plan;
 mod policy;
 mod provenance;

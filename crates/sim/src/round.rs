@@ -14,6 +14,7 @@ use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits;
+use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::web::WebTools;
@@ -86,6 +87,7 @@ impl World {
         let files = RequestFiles {
             plan,
             guidance,
+            place: Place::default(),
             images: RequestImages::default(),
         };
         let mut rows = rows;

@@ -46,6 +46,8 @@ pub struct FrameTexts {
     pub work_parts: Vec<PartLength>,
     /// What changed in the base of the thread, as the first request told it.
     pub changes: Option<String>,
+    /// The moment of the turn as shown in the first request. Absent in frames of earlier builds.
+    pub now: Option<String>,
     /// Running tasks as shown in the first request; absent if there were none.
     pub tasks: Option<String>,
     pub told: ToldTexts,
@@ -360,6 +362,7 @@ pub(crate) fn frame_texts(
         work: frame.work.clone(),
         work_parts: frame.work_parts.clone(),
         changes: frame.changes.clone(),
+        now: frame.now.clone(),
         tasks: frame.tasks.clone(),
         told: frame.told.clone(),
         opened_at: frame.opened_at,

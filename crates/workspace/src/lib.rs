@@ -22,6 +22,7 @@ mod notes;
 mod origin;
 mod plain_file;
 mod plan;
+mod repository_state;
 mod root;
 mod scratch;
 mod select;

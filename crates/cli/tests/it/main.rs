@@ -60,6 +60,7 @@ mod operators;
 mod outage;
 mod own_commands;
 mod patches;
+mod place;
 mod plans;
 mod processes;
 mod proposals;

@@ -580,11 +580,15 @@ pub const KEYS: &[Key] = &[
         "1",
         "Most agents above one that `SpawnAgent` makes: 1 lets an agent make children that make none, 0 none at all.",
     ),
-    with_default(
+    key(
+        "operator.time_zone",
+        Kind::Text,
+        "Time zone of your clock, such as `Europe/Berlin`: agents are told the time in it, and new cron timers count in it. This machine's unless it is set.",
+    ),
+    key(
         "budgets.time_zone",
         Kind::Text,
-        "UTC",
-        "Time zone in which the days of usage and budgets begin, such as `Europe/Berlin`.",
+        "Time zone in which the days of usage and budgets begin, such as `Europe/Berlin`. `operator.time_zone` unless it is set.",
     ),
     key(
         "budgets.agent_day_tokens",

@@ -85,6 +85,7 @@ pub(super) fn frame_record(
         opened_at: Some(opened_at(rows)),
         late_tick: late_tick(rows),
         changes: built.changes.clone(),
+        now: built.now.clone(),
         tasks: built.tasks.clone(),
         told: built.told.clone(),
     }
@@ -159,6 +160,7 @@ pub(super) fn build_frame(
         repairs: repairs(rows),
         agent: &rows.agent,
         guidance: &files.guidance,
+        place: &files.place,
         model,
         turn_index: rows.turn.turn_index,
         current,
@@ -209,6 +211,7 @@ pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
         over_tokens: texts.over_tokens,
         budget_tokens: texts.budget_tokens,
         changes: texts.changes.as_deref(),
+        now: texts.now.as_deref(),
         told: &texts.told,
     }
 }

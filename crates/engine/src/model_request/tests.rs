@@ -15,6 +15,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::place::Place;
 use holon_domain::provider::{
     ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
 };
@@ -190,6 +191,7 @@ impl MessageBench {
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            place: Place::default(),
             images: RequestImages::default(),
         };
         RoundRequest::new(rows, &self.thread, POLICY, files, TERMS).unwrap()

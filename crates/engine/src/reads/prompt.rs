@@ -16,6 +16,7 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::{ConversationItem, ModelRef};
+use holon_domain::place::Place;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource};
 use holon_domain::prompt_view::{
     DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, ThreadPart, TurnPart,
@@ -107,6 +108,12 @@ struct DraftedTurn {
     triggers: Vec<TriggerRecord>,
 }
 
+/// What is read from disk for a draft.
+struct DraftFiles {
+    guidance: Guidance,
+    place: Place,
+}
+
 impl ReadHandle {
     /// Returns the prompt that an agent's next turn would begin with, if an operator sent this text now. Nothing is
     /// stored, and no model is asked.
@@ -140,11 +147,17 @@ impl ReadHandle {
         let text = self.capability_key.conceal_parts(&text, &drafted.triggers);
         let text = text.into_owned();
         let roots = self.guidance_roots(&drafted.agent);
-        let guidance = self.guidance.read(roots).await;
+        let files = DraftFiles {
+            guidance: self.guidance.read(roots).await,
+            place: Place {
+                zone: self.facts.now().operator_zone.clone(),
+                ..self.workspace.place(&drafted.agent.workspace).await
+            },
+        };
         let now = self.clock.now();
         let current = operator_message(agent_id, text, trust, now);
         let web = self.web.tools();
-        Ok(draft(&drafted, web, &guidance, &current, now))
+        Ok(draft(&drafted, web, &files, &current, now))
     }
 }
 
@@ -185,7 +198,7 @@ fn operator_message(
 fn draft(
     drafted: &DraftedTurn,
     web: WebTools,
-    guidance: &Guidance,
+    files: &DraftFiles,
     current: &MessageEnvelope,
     now: Timestamp,
 ) -> DraftPrompt {
@@ -204,7 +217,8 @@ fn draft(
         [false, true].map(|is_brief| offered_tools(preset, *policy, web, is_brief));
     let input = FrameInput {
         agent,
-        guidance,
+        guidance: &files.guidance,
+        place: &files.place,
         model,
         turn_index: rows.turn_index,
         current,
@@ -285,6 +299,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
+        place: &Place::default(),
         model,
         turn_index: rows.turn_index,
         current: &rows.current,

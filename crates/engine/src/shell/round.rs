@@ -10,6 +10,7 @@ use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
+use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +46,7 @@ impl Shell {
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
+            place: self.look_at_place(&rows).await,
             images: self.load_images(&rows, policy).await,
         };
         let terms = RequestTerms {
@@ -131,6 +133,18 @@ impl Shell {
         let kind = facts.kind_of(&identity.agent_id, identity.kind);
         let roots = GuidanceRoots::of(&rows.agent, &rows.turn.workspace).with_kind(kind);
         self.ports.guidance.read(roots).await
+    }
+
+    /// Looks at where the agent works, for the first request of a turn.
+    async fn look_at_place(&self, rows: &TurnRows) -> Place {
+        if rows.frame.is_some() {
+            return Place::default();
+        }
+        let place = self.ports.workspace.place(&rows.turn.workspace).await;
+        Place {
+            zone: self.conduct.operator_zone.clone(),
+            ..place
+        }
     }
 
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it

@@ -212,6 +212,7 @@ pub(super) fn assemble(
         surroundings_hash: surroundings.as_ref().map(|text| text.hash.to_string()),
         surroundings: surroundings.map(|text| text.text.to_owned()),
         changes: texts.changes,
+        now: None,
         tasks: texts.tasks,
         told: ToldTexts::default(),
         work,

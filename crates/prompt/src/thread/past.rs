@@ -5,12 +5,13 @@
 
 use super::recap;
 use crate::candidate::Candidate;
+use crate::context::{Tasks, TurnStart};
 use crate::conversation::{self, LogView};
 use crate::fence::{self, Extent};
 use crate::frame::{self, TurnInput, context_texts};
 use crate::plan::{Budget, plan};
+use crate::provenance;
 use crate::visible;
-use crate::{context::Tasks, provenance};
 use holon_domain::Timestamp;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::Block;
@@ -197,8 +198,6 @@ fn framed(
         operator,
         current: message,
         waits: &frame.waits,
-        now: opened_at,
-        late: frame.late_tick,
         repairs: frame.repairs,
         tasks: Tasks::Kept(frame.tasks.as_deref()),
     };
@@ -207,7 +206,12 @@ fn framed(
     let work = frame.work.as_deref();
     let work = work.map(|text| Candidate::pin(BlockSource::Work, text).repeated());
     let budget = Budget::unlimited();
-    let parts = frame::turn_parts(&input, changes, work.into_iter().collect(), budget);
+    let start = TurnStart {
+        at: opened_at,
+        now: frame.now.clone(),
+        late: frame.late_tick,
+    };
+    let parts = frame::turn_parts(&input, start, changes, work.into_iter().collect(), budget);
     context_texts(plan(parts, budget, &frame.cuts))
 }
 

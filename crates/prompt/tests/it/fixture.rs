@@ -8,6 +8,7 @@ use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::ModelRef;
+use holon_domain::place::Place;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
 use holon_domain::thread::ThreadBase;
 use holon_domain::tool::OfferedTool;
@@ -24,6 +25,7 @@ use serde_json::json;
 pub(crate) struct Scene {
     pub(crate) agent: AgentRecord,
     pub(crate) guidance: Guidance,
+    pub(crate) place: Place,
     pub(crate) model: ModelRef,
     pub(crate) current: MessageEnvelope,
     /// Frozen beginning of the thread. Absent if the frame begins one.
@@ -47,6 +49,7 @@ impl Scene {
         Self {
             agent: agent(),
             guidance: Guidance::default(),
+            place: Place::default(),
             model: ModelRef::parse("scripted/hello.json").expect("a reference"),
             current: operator(1, "Fix the build."),
             base: None,
@@ -67,6 +70,7 @@ impl Scene {
         FrameInput {
             agent: &self.agent,
             guidance: &self.guidance,
+            place: &self.place,
             model: &self.model,
             turn_index: 1,
             current: &self.current,
@@ -123,6 +127,7 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
         over_tokens: u32::try_from(built.over_tokens).expect("small"),
         budget_tokens: built.budget_tokens,
         changes: built.changes.as_deref(),
+        now: built.now.as_deref(),
         told: &built.told,
     }
 }

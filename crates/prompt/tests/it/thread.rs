@@ -244,6 +244,7 @@ impl Life {
             cuts: built.cuts.clone(),
             opened_at: Some(self.scene.now),
             changes: built.changes.clone(),
+            now: built.now.clone(),
             tasks: built.tasks.clone(),
             told: built.told.clone(),
             ..FrameRecord::default()
