@@ -422,6 +422,7 @@ impl Provenance {
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
             | Event::WebhookConfigured(_)
+            | Event::ThreadChangeRequested(_)
             | Event::TimerFireFailed(_)
             | Event::SchedulerPostureDecision(_)
             | Event::EffectOutcomeDropped(_)

@@ -6,8 +6,8 @@ mod host;
 mod round;
 
 pub use command::{
-    AfterAbort, LaneCommand, OperatorCommand, SkillCommand, TaskCommand, TriggerCommand,
-    WorkCommand, WorkspaceCommand,
+    AfterAbort, ContextCommand, LaneCommand, MeasuredTurn, OperatorCommand, SkillCommand,
+    TaskCommand, TriggerCommand, WorkCommand, WorkspaceCommand,
 };
 pub use host::HostConditions;
 pub(crate) use round::{CallIntent, CurrentRound};
@@ -295,6 +295,8 @@ pub enum Input {
     Workspace(Box<WorkspaceCommand>),
     /// An operator changed the skills in the agent's home.
     Skill(Box<SkillCommand>),
+    /// An operator changes what the agent's thread shows.
+    Context(ContextCommand),
     /// An operator starts a task, stops one or writes to it.
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.

@@ -401,6 +401,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::WakeHint(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Task(_)
         | Input::Work(_) => Err(Rejection::stopped(agent)),
         Input::HomePrepared { .. }

@@ -28,6 +28,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::Configure { .. }
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Deliver { .. }
         | Input::Defer { .. } => {}
         Input::WakeHint(_) => {

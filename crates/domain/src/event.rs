@@ -52,9 +52,9 @@ pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
     AssistantRoundRecorded, BatchItemEnd, CommandBatchStopped, MaxOutputTokensRecovery,
-    ProcessExecutionRequested, RuntimeError, SuspensionEnd, ThreadFolded, ToolExecuted,
-    ToolExecutionFailed, TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed, TurnStarted,
-    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
+    ProcessExecutionRequested, RuntimeError, SuspensionEnd, ThreadChange, ThreadChangeRequested,
+    ThreadFolded, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnLocalCompactionApplied,
+    TurnResumed, TurnStarted, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
 pub use trigger::{
@@ -233,6 +233,9 @@ events! {
     /// operator began an empty thread. Requests show the recap in their place from then on; the log and the transcript
     /// keep the whole.
     ThreadFolded = "thread_folded", v 1;
+    /// An operator asked the next turn to fold or clear the agent's thread, or pinned or unpinned a turn. A request that
+    /// changes nothing is not recorded.
+    ThreadChangeRequested = "thread_change_requested", v 1;
     /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once
     /// for each command of a batch, and not again when a restart finds the command. It does not prove that the command
     /// ran. The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running

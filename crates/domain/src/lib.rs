@@ -15,6 +15,7 @@ pub mod closure;
 pub mod command;
 pub mod compaction;
 pub mod consequence;
+pub mod context_view;
 pub mod continuation;
 pub mod decision;
 pub mod delegation;

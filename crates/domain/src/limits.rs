@@ -159,6 +159,8 @@ pub const THREAD_TOKENS_MAX: u32 = 160_000;
 pub const THREAD_LOW_PERCENT: usize = 40;
 /// Most that pinned turns may take together, in percent of that size. A pin beyond it is refused.
 pub const THREAD_PIN_PERCENT: usize = 20;
+/// Most turns of an agent that are pinned at once; a further pin is refused. The agent's row holds them.
+pub const THREAD_PINS: usize = 64;
 /// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens, unless a setting
 /// says otherwise.
 pub const THREAD_COLD_TOKENS: u32 = 16_000;

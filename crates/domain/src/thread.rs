@@ -9,6 +9,7 @@ use crate::model::ConversationItem;
 use crate::prompt_plan::{BlockSource, PartLength};
 use crate::queue::MessageSeq;
 use crate::turn::LogSeq;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where an agent's thread begins. The default is a thread that begins with the agent.
@@ -27,21 +28,55 @@ pub struct ThreadState {
     /// Turns that stay whole through folds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<PinnedTurn>,
-    /// What an operator asked to be done with the thread; the next request does it.
+    /// What an operator asked to be done with the thread. The first request of a turn after `asked_in` does it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<ThreadCommand>,
+    /// Newest turn when that was asked. Its own requests may be under way, so they leave the thread as it is.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub asked_in: u64,
+}
+
+impl ThreadState {
+    /// Returns what the first request of a turn does with the thread because an operator asked for it.
+    #[must_use]
+    pub fn asked_of(&self, turn_index: u64) -> Option<ThreadCommand> {
+        self.asked.filter(|_| self.asked_in < turn_index)
+    }
 }
 
 /// A turn that an operator keeps whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// Pins and releases count from the turn after the newest one on, because a request of that one may be under way: what a
+/// fold keeps then follows from the stored state alone, whenever the fold is committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct PinnedTurn {
     pub turn_index: u64,
     /// Log position of its first entry.
     pub first_entry: LogSeq,
+    /// Estimated tokens of the turn, measured when it was pinned.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub tokens: u64,
+    /// Newest turn when the turn was pinned.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub pinned_in: u64,
+    /// Newest turn when the pin was taken back. The turn stays in the thread until a later turn folds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub released_in: Option<u64>,
+}
+
+impl PinnedTurn {
+    /// Returns true if the turn stays whole when the given turn folds the thread.
+    #[must_use]
+    pub fn is_kept_by(&self, turn_index: u64) -> bool {
+        self.pinned_in < turn_index
+            && self
+                .released_in
+                .is_none_or(|released| released >= turn_index)
+    }
 }
 
 /// A change of the thread that an operator asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadCommand {
     /// Fold to the low mark.
@@ -51,7 +86,7 @@ pub enum ThreadCommand {
 }
 
 /// Reason for a fold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FoldCause {
     /// The thread exceeded its high mark.

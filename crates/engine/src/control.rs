@@ -3,6 +3,7 @@
 mod archive;
 mod binding;
 mod budget;
+mod context;
 mod delivery;
 mod kept_reply;
 mod once;

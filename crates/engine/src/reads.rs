@@ -1,6 +1,7 @@
 //! The interface for reading. Nothing here can write or start work.
 
 mod attachment;
+mod context;
 mod events;
 mod figures;
 mod labels;
@@ -13,6 +14,7 @@ mod usage;
 mod work;
 
 pub use attachment::AttachmentRead;
+pub use context::TurnMeasure;
 pub use figures::{HostActivity, HostFigures};
 pub(crate) use labels::{BriefTexts, add_labels};
 pub use storage::StorageSizes;
@@ -23,7 +25,7 @@ use crate::conduct::HistoryTerms;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::model_request::shown_children;
+use crate::model_request::{ThreadTerms, shown_children};
 use crate::ports::{
     Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost, WorkspaceHost,
 };
@@ -65,6 +67,7 @@ pub struct ReadHandle {
     /// Conceals tokens in the output of commands.
     capability_key: CapabilityKey,
     history_terms: HistoryTerms,
+    thread_terms: ThreadTerms,
     tool_output: ToolOutputBudget,
     epoch: String,
     stalled: StalledAgents,
@@ -101,6 +104,7 @@ impl ReadHandle {
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),
             history_terms: HistoryTerms::default(),
+            thread_terms: ThreadTerms::default(),
             tool_output: ToolOutputBudget::default(),
             epoch,
             stalled,
@@ -137,6 +141,14 @@ impl ReadHandle {
     pub(crate) fn with_history_terms(self, history_terms: HistoryTerms) -> Self {
         Self {
             history_terms,
+            ..self
+        }
+    }
+
+    /// Returns the handle with the bounds of agents' threads.
+    pub(crate) fn with_thread_terms(self, thread_terms: ThreadTerms) -> Self {
+        Self {
+            thread_terms,
             ..self
         }
     }

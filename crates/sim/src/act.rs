@@ -414,6 +414,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Trigger(_)
         | Input::Callback(_)
         | Input::Task(_)
@@ -430,6 +431,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",
+        Input::Context(_) => "context",
         Input::Trigger(_) => "trigger",
         Input::Callback(_) => "callback",
         Input::Task(_) => "task",

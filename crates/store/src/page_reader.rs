@@ -18,6 +18,7 @@ use holon_domain::message::MessageEnvelope;
 use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::turn::LogSeq;
 use holon_domain::work_item::WorkOverview;
 
 impl Reader<'_> {
@@ -55,6 +56,18 @@ impl Reader<'_> {
     /// When the database fails.
     pub fn tombstone(&self, id: &AgentId) -> Result<Option<Tombstone>, Error> {
         tombstones::one(self.conn(), id.as_str())
+    }
+
+    /// Returns the position of the first log entry of a turn; `None` if the log holds nothing of it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn first_entry_of_turn(
+        &self,
+        no: AgentNo,
+        turn_index: u64,
+    ) -> Result<Option<LogSeq>, Error> {
+        past_rows::first_entry(self, no, turn_index)
     }
 
     /// Reads the rows that the first request of an agent's next turn would show.

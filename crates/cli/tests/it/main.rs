@@ -20,6 +20,7 @@ mod commands;
 mod config;
 mod connect;
 mod console;
+mod context;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;

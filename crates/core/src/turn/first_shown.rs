@@ -48,8 +48,9 @@ pub(super) fn record_frame(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &
 /// Writes the fold that the answered request was the first to begin with, and moves the beginning of the thread. Later
 /// requests begin with its recap.
 pub(super) fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
-    if draft.agent.thread.asked.is_some() && turn.rounds == 1 {
-        draft.agent.thread.asked = None;
+    let thread = &mut draft.agent.thread;
+    if thread.asked_of(turn.turn_index).is_some() && turn.rounds == 1 {
+        (thread.asked, thread.asked_in) = (None, 0);
     }
     let Some(fold) = &answer.fold else {
         return;
@@ -78,6 +79,11 @@ pub(super) fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &Round
     if fold.cause == FoldCause::Cleared {
         thread.pins.clear();
     }
+    // Of the other turns the fold has taken the pinned ones too, or they stay without a pin.
+    thread.pins.retain(|pin| {
+        let is_after_fold = pin.first_entry >= fold.from_entry && pin.released_in.is_none();
+        pin.is_kept_by(turn.turn_index) || is_after_fold
+    });
 }
 
 /// Writes the recap and the shorter texts that the answered request was the first to have. Later requests repeat them.

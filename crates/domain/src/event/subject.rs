@@ -100,6 +100,7 @@ impl Event {
             | Self::ExternalTriggerRevoked(_)
             | Self::CallbackDelivered(_)
             | Self::WebhookConfigured(_)
+            | Self::ThreadChangeRequested(_)
             | Self::ControlRequestAdmitted(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceAttachRequested(_)

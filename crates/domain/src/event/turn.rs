@@ -219,6 +219,34 @@ pub struct ThreadFolded {
     pub message_seq: MessageSeq,
 }
 
+/// A change of an agent's thread that an operator can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadChange {
+    /// The next turn folds the thread.
+    Fold,
+    /// The next turn begins an empty thread.
+    Clear,
+    /// A turn stays whole through folds.
+    Pin,
+    /// A turn may give way to the next fold.
+    Unpin,
+    /// A change of another build.
+    #[serde(other)]
+    Other,
+}
+
+/// An accepted request about an agent's thread. See
+/// [`Event::ThreadChangeRequested`](super::Event::ThreadChangeRequested).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadChangeRequested {
+    /// What was asked for: `fold`, `clear`, `pin` or `unpin`.
+    pub change: ThreadChange,
+    /// Turn that a pin is about. Absent for the other changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_turn: Option<u64>,
+}
+
 /// State of one item of a batch after the run of the batch was aborted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

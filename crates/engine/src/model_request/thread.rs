@@ -101,6 +101,16 @@ impl ThreadTerms {
         cold_after_ms: THREAD_COLD_AFTER_MS,
         cold_tokens: THREAD_COLD_TOKENS as usize,
     };
+
+    /// Returns the marks of an agent's thread for a model's window.
+    pub(crate) fn marks(self, window_tokens: u32) -> Marks {
+        Marks::of(window_tokens, self.most_tokens)
+    }
+
+    /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
+    pub(crate) const fn is_cold_after(self, idle_ms: u64) -> bool {
+        self.cold_after_ms > 0 && idle_ms > self.cold_after_ms
+    }
 }
 
 impl Default for ThreadTerms {
@@ -133,7 +143,7 @@ impl RequestThread {
         Self {
             thread: Thread::new(state, rows.past.fold.clone(), known.turns.clone())
                 .with_episodes(episodes),
-            marks: Marks::of(policy.context_window_tokens, terms.most_tokens),
+            marks: terms.marks(policy.context_window_tokens),
             turn_index: rows.turn.turn_index,
             focus: current.map(|current| current.id.clone()),
         }
@@ -141,8 +151,7 @@ impl RequestThread {
 
     /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
     /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
-    /// cold; a refused request leaves
-    /// little of it. Returns true if the request has another thread now.
+    /// cold; a refused request leaves little of it. Returns true if the request has another thread now.
     pub(super) fn fold_at_start(
         &mut self,
         rows: &TurnRows,
@@ -161,7 +170,7 @@ impl RequestThread {
     }
 
     fn fold_if_due(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
-        match rows.agent.thread.asked {
+        match rows.agent.thread.asked_of(self.turn_index) {
             Some(ThreadCommand::Clear) => return self.thread.clear(self.turn_index),
             Some(ThreadCommand::Fold) => return self.fold(FoldCause::Operator, self.marks.low),
             None => {}
@@ -197,7 +206,7 @@ impl RequestThread {
     /// to give way even so, all that may go. Returns true if something gave way.
     pub(super) fn make_room(&mut self, rounds_tokens: usize, rounds_gave_way: bool) -> bool {
         let exceeds = self.thread.tokens() + rounds_tokens > self.marks.high;
-        if !(exceeds || rounds_gave_way) || !self.thread.can_fold() {
+        if !(exceeds || rounds_gave_way) || !self.thread.can_fold(self.turn_index) {
             return false;
         }
         let left = self.marks.low.saturating_sub(rounds_tokens);
@@ -213,9 +222,7 @@ fn is_cold(rows: &TurnRows, current: Option<&MessageEnvelope>, terms: ThreadTerm
     let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
     let idle = last.map_or(0, |last| rows.turn.started_at.millis_since(last));
     let idle = u64::try_from(idle).unwrap_or(0);
-    terms.cold_after_ms > 0
-        && idle > terms.cold_after_ms
-        && current.is_some_and(|message| begins_by_itself(message.kind))
+    terms.is_cold_after(idle) && current.is_some_and(|message| begins_by_itself(message.kind))
 }
 
 const fn begins_by_itself(kind: MessageKind) -> bool {

@@ -100,12 +100,12 @@ impl ReadHandle {
 }
 
 /// A text that would open a turn, with what the turn would show beside it.
-struct DraftedTurn {
-    agent: AgentRecord,
-    rows: DraftRows,
-    model: ModelRef,
-    policy: ModelPolicy,
-    triggers: Vec<TriggerRecord>,
+pub(super) struct DraftedTurn {
+    pub(super) agent: AgentRecord,
+    pub(super) rows: DraftRows,
+    pub(super) model: ModelRef,
+    pub(super) policy: ModelPolicy,
+    pub(super) triggers: Vec<TriggerRecord>,
 }
 
 /// What is read from disk for a draft.
@@ -146,6 +146,18 @@ impl ReadHandle {
         let text = self.capability_key.conceal(&text, &[]);
         let text = self.capability_key.conceal_parts(&text, &drafted.triggers);
         let text = text.into_owned();
+        let now = self.clock.now();
+        let current = operator_message(agent_id, text, trust, now);
+        Ok(self.draft_with(&drafted, &current, now).await)
+    }
+
+    /// Drafts the prompt that a message would begin.
+    pub(super) async fn draft_with(
+        &self,
+        drafted: &DraftedTurn,
+        current: &MessageEnvelope,
+        now: Timestamp,
+    ) -> DraftPrompt {
         let roots = self.guidance_roots(&drafted.agent);
         let files = DraftFiles {
             guidance: self.guidance.read(roots).await,
@@ -154,15 +166,12 @@ impl ReadHandle {
                 ..self.workspace.place(&drafted.agent.workspace).await
             },
         };
-        let now = self.clock.now();
-        let current = operator_message(agent_id, text, trust, now);
-        let web = self.web.tools();
-        Ok(draft(&drafted, web, &files, &current, now))
+        draft(drafted, self.web.tools(), &files, current, now)
     }
 }
 
 /// Returns the message of an operator that is not stored. It has an id that no stored message has.
-fn operator_message(
+pub(super) fn operator_message(
     agent_id: &AgentId,
     text: String,
     trust: Option<TrustLevel>,

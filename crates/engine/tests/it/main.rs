@@ -15,6 +15,7 @@ mod bindings;
 mod clock;
 mod commands;
 mod commits;
+mod context;
 mod delegation;
 mod delegation_crash;
 mod deliveries;

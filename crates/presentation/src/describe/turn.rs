@@ -5,9 +5,9 @@ use crate::item::Role;
 use crate::visibility::Visibility;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, ProviderFallbackSelected,
-    ProviderRetryScheduled, ProviderRoundCompleted, RuntimeError, SuspensionEnd, ThreadFolded,
-    TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed, TurnSuspended, TurnSuspensionEnded,
-    TurnTerminal,
+    ProviderRetryScheduled, ProviderRoundCompleted, RuntimeError, SuspensionEnd, ThreadChange,
+    ThreadChangeRequested, ThreadFolded, TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed,
+    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 use holon_domain::text::pluralize;
 use holon_domain::thread::FoldCause;
@@ -26,6 +26,7 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
         Event::MaxOutputTokensRecovery(e) => output_recovery(e),
         Event::TurnLocalCompactionApplied(e) => compaction(e),
         Event::ThreadFolded(e) => thread_folded(e),
+        Event::ThreadChangeRequested(e) => thread_change_requested(e),
         Event::TurnTerminal(e) => terminal(e),
         Event::RuntimeError(e) => runtime_error(e),
         _ => return None,
@@ -203,6 +204,17 @@ fn thread_folded(e: &ThreadFolded) -> Description {
         ))
         .with("cause", fold_cause(e.cause))
         .with("turn", e.turn_index)
+}
+
+fn thread_change_requested(e: &ThreadChangeRequested) -> Description {
+    let title = match e.change {
+        ThreadChange::Fold => "The next turn folds the earlier ones",
+        ThreadChange::Clear => "The next turn begins an empty conversation",
+        ThreadChange::Pin => "Turn pinned",
+        ThreadChange::Unpin => "Turn unpinned",
+        ThreadChange::Other => "Change of the conversation asked for",
+    };
+    Description::outcome(title).with_some("turn", e.pinned_turn.as_ref())
 }
 
 const fn fold_cause(cause: FoldCause) -> &'static str {

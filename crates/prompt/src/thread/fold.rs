@@ -13,7 +13,7 @@ use holon_domain::limits::{
 use holon_domain::memory::EpisodeRecord;
 use holon_domain::model::ConversationItem;
 use holon_domain::text;
-use holon_domain::thread::{FoldCause, ThreadFold, ThreadState, ThreadTurn, TurnRecap};
+use holon_domain::thread::{FoldCause, PinnedTurn, ThreadFold, ThreadState, ThreadTurn, TurnRecap};
 use holon_domain::turn::LogSeq;
 use std::sync::Arc;
 
@@ -86,7 +86,9 @@ pub struct Thread {
     /// Turns that are shown, oldest first; pinned ones may be older than the fold.
     turns: Vec<ShownTurn>,
     sealed_from: u64,
-    pinned: Vec<u64>,
+    pins: Vec<PinnedTurn>,
+    /// Log position from which on turns are shown that are not pinned.
+    from_entry: LogSeq,
     /// Episodes for the recap of turns that it does not list, newest first.
     episodes: Vec<EpisodeRecord>,
     /// Turns that the thread has lost, because retention removed them. Zero if it has all since the fold.
@@ -109,7 +111,8 @@ impl Thread {
             fold,
             turns,
             sealed_from: state.sealed_from,
-            pinned: state.pins.iter().map(|pin| pin.turn_index).collect(),
+            pins: state.pins.clone(),
+            from_entry: state.from_entry,
             episodes: Vec::new(),
             lost,
             is_folded_now: false,
@@ -173,14 +176,16 @@ impl Thread {
         self.is_folded_now
     }
 
-    fn is_pinned(&self, turn: &ShownTurn) -> bool {
-        self.pinned.contains(&turn.turn_index)
+    /// Returns true if a turn stays whole when the turn `by` folds.
+    fn is_pinned(&self, turn: &ShownTurn, by: u64) -> bool {
+        let mut pins = self.pins.iter();
+        pins.any(|pin| pin.turn_index == turn.turn_index && pin.is_kept_by(by))
     }
 
-    /// Returns true if a turn is left that a fold may take.
+    /// Returns true if a turn is left that a fold of the turn `by` may take.
     #[must_use]
-    pub fn can_fold(&self) -> bool {
-        self.turns.iter().any(|turn| !self.is_pinned(turn))
+    pub fn can_fold(&self, by: u64) -> bool {
+        self.turns.iter().any(|turn| !self.is_pinned(turn, by))
     }
 
     /// Folds the oldest turns down to the target; returns false if that would leave no less. Turns of the item that has the
@@ -212,14 +217,16 @@ impl Thread {
     ) -> bool {
         let before = self.tokens();
         let mut left = target.tokens.saturating_sub(recap_room);
-        let is_kept = |turn: &ShownTurn| self.is_pinned(turn);
+        let is_kept = |turn: &ShownTurn| self.is_pinned(turn, target.turn_index);
         let pinned = self.turns.iter().filter(|turn| is_kept(turn));
         left = left.saturating_sub(pinned.map(|turn| turn.open.tokens).sum());
         let mut first_kept = self.turns.len();
         let mut kept = 0;
         for (place, turn) in self.turns.iter().enumerate().rev() {
             if !is_kept(turn) {
-                if turn.open.tokens > left || kept == TURNS_KEPT {
+                // A turn whose pin was taken back is shown only until the next fold.
+                let was_released = turn.first_entry < self.from_entry;
+                if was_released || turn.open.tokens > left || kept == TURNS_KEPT {
                     break;
                 }
                 left -= turn.open.tokens;
@@ -240,9 +247,12 @@ impl Thread {
         if folded.is_empty() && !(lists && recap_room == 0) {
             return false;
         }
-        let recapped = self.fold.as_ref().map_or(0, |fold| fold.last_turn);
-        let last_turn = folded.last().map_or(recapped, |turn| turn.turn_index);
+        let last_folded = self.fold.as_ref().map_or(0, |fold| fold.last_turn);
+        let newest = folded.last().map_or(0, |turn| turn.turn_index);
+        let last_turn = newest.max(last_folded);
         let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
+        // A pinned turn that stays may be older than the thread's beginning.
+        let from_entry = from_entry.map(|first| first.max(self.from_entry));
         let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
         let (turns, omitted) = choose(self.fold.as_ref(), recaps, recap_room, focus);
         // The recaps of lost turns cannot be written any more.
@@ -251,7 +261,7 @@ impl Thread {
             .turns
             .iter()
             .enumerate()
-            .map(|(place, turn)| place >= first_kept || self.is_pinned(turn))
+            .map(|(place, turn)| place >= first_kept || is_kept(turn))
             .collect();
         let mut keeps = is_kept.into_iter();
         self.turns.retain(|_| keeps.next().unwrap_or(true));
@@ -284,7 +294,7 @@ impl Thread {
         let last_turn = self.turns.last().map(|turn| turn.turn_index);
         let last_folded = self.fold.as_ref().map_or(0, |fold| fold.last_turn);
         self.turns.clear();
-        self.pinned.clear();
+        self.pins.clear();
         self.sealed_from = turn_index;
         self.put(ThreadFold {
             cause: FoldCause::Cleared,
@@ -301,6 +311,7 @@ impl Thread {
 
     fn put(&mut self, fold: ThreadFold) {
         self.lost = 0;
+        self.from_entry = fold.from_entry;
         self.recap = recap_turn(Some(&fold), 0);
         self.fold = Some(fold);
         self.is_folded_now = true;
@@ -333,6 +344,8 @@ fn choose(
 ) -> (Vec<TurnRecap>, u64) {
     let kept = earlier.map_or(&[][..], |fold| fold.turns.as_slice());
     let mut turns: Vec<TurnRecap> = kept.iter().cloned().chain(new).collect();
+    // A turn whose pin was taken back is older than turns that were folded before it.
+    turns.sort_by_key(|turn| turn.turn_index);
     let mut long = room / 100 * LONG_PERCENT;
     let is_focused = |turn: &TurnRecap| focus.is_some() && turn.work_item_id.as_ref() == focus;
     let mut keeps_text = vec![false; turns.len()];

@@ -477,6 +477,7 @@ fn a_pinned_turn_stays_whole_and_a_cleared_thread_says_so() {
     life.state.pins = vec![holon_domain::thread::PinnedTurn {
         turn_index: 1,
         first_entry: 1,
+        ..Default::default()
     }];
     let mut thread = life.thread();
     let target = FoldTarget {
@@ -508,6 +509,69 @@ fn a_pinned_turn_stays_whole_and_a_cleared_thread_says_so() {
         text.contains("began an empty conversation") && !text.contains("4711"),
         "{text}"
     );
+}
+
+#[test]
+fn a_turn_whose_pin_was_taken_back_gives_way_to_the_next_fold() {
+    let mut life = Life::new(Scene::new(), 12_000);
+    for turn in 1..=8 {
+        let said = format!("Word-{turn} {}", words(turn, 100));
+        life.play(&plan(operator(turn, &said), &[], "Done."));
+    }
+    let first_entry = |turn: usize| life.ended[turn - 1].first_entry;
+    let pinned = |turn: usize, released_in| holon_domain::thread::PinnedTurn {
+        turn_index: turn as u64,
+        first_entry: first_entry(turn),
+        released_in,
+        ..Default::default()
+    };
+    life.fold = Some(ThreadFold {
+        last_turn: 4,
+        from_entry: first_entry(5),
+        ..empty_fold()
+    });
+    life.state.from_entry = first_entry(5);
+    life.state.pins = vec![pinned(1, Some(8)), pinned(2, None), pinned(3, Some(7))];
+    let shown = [1, 2, 3, 5, 6, 7, 8].map(|turn: usize| life.rendered(&life.ended[turn - 1]));
+    let mut thread = Thread::new(&life.state, life.fold.clone(), shown.to_vec());
+    // Turn 1 was released while turn 8 was the newest, so turn 8 itself still keeps it.
+    let target = |turn_index| FoldTarget {
+        cause: FoldCause::Operator,
+        tokens: 1_000_000,
+        turn_index,
+    };
+    let whole = |thread: &Thread| -> Vec<u64> {
+        let shown = thread.shown_turns();
+        shown.iter().filter_map(|turn| turn.turn_index).collect()
+    };
+    assert!(thread.fold(target(8), None));
+    assert_eq!(whole(&thread), [1, 2, 5, 6, 7, 8]);
+    let fold = thread.clone().into_new_fold().expect("a fold");
+    assert_eq!(
+        (fold.from_entry, fold.last_turn),
+        (first_entry(5), 4),
+        "the thread begins where it began"
+    );
+    assert!(thread.fold(target(9), None));
+    assert_eq!(whole(&thread), [2, 5, 6, 7, 8]);
+    let fold = thread.into_new_fold().expect("a fold");
+    let listed: Vec<u64> = fold.turns.iter().map(|turn| turn.turn_index).collect();
+    assert_eq!(listed, [1, 3], "the recap lists them in their order");
+    assert_eq!((fold.from_entry, fold.last_turn), (first_entry(5), 4));
+}
+
+fn empty_fold() -> ThreadFold {
+    ThreadFold {
+        cause: FoldCause::HighMark,
+        from_entry: 0,
+        last_turn: 0,
+        turns: Vec::new(),
+        omitted: 0,
+        episodes: Vec::new(),
+        kept_messages: 0,
+        tokens_before: 0,
+        tokens_after: 0,
+    }
 }
 
 fn step() -> impl Strategy<Value = Plan> {

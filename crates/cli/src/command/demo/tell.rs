@@ -146,6 +146,7 @@ fn words(event: &Event) -> Option<String> {
         | Event::MaxOutputTokensRecovery(_)
         | Event::TurnLocalCompactionApplied(_)
         | Event::ThreadFolded(_)
+        | Event::ThreadChangeRequested(_)
         | Event::TaskResultReceived(_)
         | Event::TaskChildSpawned(_)
         | Event::SupervisedChildTaskMonitorReattached(_)
