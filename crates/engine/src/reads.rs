@@ -23,7 +23,6 @@ use crate::conduct::HistoryTerms;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::model_request::shown_children;
 use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
@@ -299,8 +298,7 @@ impl ReadHandle {
                     Some(held) => reader.occupants(&held.execution_root)?,
                     None => Vec::new(),
                 };
-                let children = reader.children_at_work(no, &agent)?;
-                let children = shown_children(&children);
+                let children = task::children(reader, no, &agent, &tasks)?;
                 let recent = work::recent_events(reader, no)?;
                 let memory = reader.working_memory(no)?;
                 let rows = (tasks, work, occupants, children, recent, memory);
@@ -311,7 +309,7 @@ impl ReadHandle {
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy.map(|(model, policy)| self.resolve(&model, policy));
-        summary.active_children = children;
+        summary::add_children(&mut summary, children);
         summary::add_memory(&mut summary, memory.view(agent.totals.compactions));
         summary::add_work(&mut summary, work, hints);
         summary::add_recent(&mut summary, &recent);
