@@ -6,10 +6,13 @@ use crate::talk::{calling, results};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::delegation::ChildPhase;
+use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
 use holon_domain::task::{TaskRecord, TaskStatus};
 use holon_engine::{Error, Host};
-use holon_testkit::ports::{calls, says};
+use holon_testkit::ports::{PendingCall, calls, says};
 use serde_json::json;
+
+type Asked = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
 /// A brief that no build can read, written as the child's newest.
 const BAD_BRIEF: &str = "INSERT INTO briefs (agent_no, seq, row) \
@@ -95,21 +98,26 @@ async fn a_child_that_is_put_aside_is_shown_as_blocked_and_can_be_stopped() {
     }
 }
 
-/// A parent at rest whose child was asked once and has not answered.
-async fn with_child_at_work(house: &House) -> (Host, TaskRecord, AgentId) {
+/// A parent at rest whose child was asked once and has not answered. The request stays open as long as it is kept.
+async fn with_child_at_work(house: &House) -> (Host, TaskRecord, Asked) {
     let spawn = ("SpawnAgent", json!({ "initial_message": "work" }));
     let host = calling(house, &[spawn]).await;
+    let mut of_child = None;
     for _ in 0..2 {
         let asked = house.model.next().await;
-        // The child's own request stays open.
         if asked.request.frame.cache.agent_id == "main" {
             asked.answer(says("it works"));
+        } else {
+            of_child = Some(asked);
         }
     }
     at_rest(&host, "main").await;
     let [task] = house.tasks("main").await.try_into().expect("one task");
-    let child = task.child().expect("a child").child_agent_id.clone();
-    (host, task, child)
+    (host, task, of_child.expect("a request of the child"))
+}
+
+fn child_of(task: &TaskRecord) -> AgentId {
+    task.child().expect("a child").child_agent_id.clone()
 }
 
 /// Waits until the child is put aside, and returns the fault.
@@ -141,9 +149,10 @@ async fn a_child_that_is_put_aside_is_named_by_its_parent_and_brought_back_by_th
     ];
     for (table, breaks, mends) in damages {
         let before = House::new();
-        let (host, task, child) = with_child_at_work(&before).await;
+        let (host, task, open) = with_child_at_work(&before).await;
+        let child = child_of(&task);
         let house = before.after_crash();
-        drop(host);
+        drop((host, open));
         house.damage(&format!("UPDATE {table} {breaks} {of_child}"));
         let host = house.start().await;
         let reason = fault_of_child(&house).await;
@@ -195,8 +204,8 @@ async fn a_child_that_is_put_aside_is_named_by_its_parent_and_brought_back_by_th
 #[tokio::test]
 async fn a_private_child_that_is_not_aside_does_not_exist_for_a_start() {
     let house = House::new();
-    let (host, _, child) = with_child_at_work(&house).await;
-    for id in [child, agent("nobody")] {
+    let (host, task, _open) = with_child_at_work(&house).await;
+    for id in [child_of(&task), agent("nobody")] {
         let refused = host.control().start_agent(&id).await;
         assert_eq!(refused, Err(Error::AgentNotFound { agent_id: id }));
     }
