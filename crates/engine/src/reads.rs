@@ -25,7 +25,7 @@ use crate::conduct::HistoryTerms;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::model_request::{ThreadTerms, shown_children};
+use crate::model_request::ThreadTerms;
 use crate::ports::{
     Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost, WorkspaceHost,
 };
@@ -315,8 +315,7 @@ impl ReadHandle {
                     Some(held) => reader.occupants(&held.execution_root)?,
                     None => Vec::new(),
                 };
-                let children = reader.children_at_work(no, &agent)?;
-                let children = shown_children(&children);
+                let children = task::children(reader, no, &agent, &tasks)?;
                 let recent = work::recent_events(reader, no)?;
                 let memory = memory::working_memory(reader, no, &agent)?;
                 let rows = (tasks, work, occupants, children, recent, memory);
@@ -327,7 +326,7 @@ impl ReadHandle {
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy.map(|(model, policy)| self.resolve(&model, policy));
-        summary.active_children = children;
+        summary::add_children(&mut summary, children);
         summary::add_memory(&mut summary, memory.view(agent.totals.compactions));
         summary::add_work(&mut summary, work, hints);
         summary::add_recent(&mut summary, &recent);

@@ -168,6 +168,7 @@ const HOT: &[(&str, Option<&str>)] = &[
     (hints::CLEAR, None),
     (children::END, Some("children_by_name")),
     (children::DEPTH, Some("children_by_name")),
+    (children::IS_LIVE_CHILD, Some("children_by_name")),
     (children::LIVE, Some("children_live")),
     (children::NEWEST, Some("spawns_of_root")),
     (children::FORGET, Some("spawns_by_time")),

@@ -26,6 +26,9 @@ const ROUNDS: usize = 12;
 /// Messages that are searched for the one that began the turn. More cannot join a turn under the largest window.
 const JOINED: usize = 16_384;
 
+/// Largest number that a column of the log holds.
+const LARGEST_SEQ: LogSeq = i64::MAX.unsigned_abs();
+
 const NEWEST: &str = "SELECT seq, turn_index, entry FROM log \
      WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
 // No index has the number of the turn. A reader of one turn may look through the agent's log.
@@ -185,7 +188,9 @@ fn newest_frame(
 ) -> Result<Option<(Taken, FrameRecord)>, Error> {
     let mut rows = newest_first.iter().peekable();
     while let Some(row) = rows.next() {
-        let found = log::frame_of(reader.conn(), no, row.turn_index, row.seq + 1, JOINED)?;
+        // A damaged row can have the largest number of all.
+        let end = row.seq.saturating_add(1).min(LARGEST_SEQ);
+        let found = log::frame_of(reader.conn(), no, row.turn_index, end, JOINED)?;
         if found.is_some() {
             return Ok(found);
         }

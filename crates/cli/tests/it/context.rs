@@ -94,7 +94,8 @@ fn what_cannot_be_pinned_is_refused_with_the_next_step() {
     );
     let odd = world.run(&["context", "pin", "one"]);
     assert_eq!(odd.code, Some(2), "{odd:?}");
-    world.run(&["context", "clear"]);
+    let cleared = world.run(&["context", "clear"]);
+    assert_eq!(cleared.code, Some(0), "{cleared:?}");
     ask(&world, "Hello again.");
     let gone = world.run(&["context", "pin", "1"]);
     assert!(
