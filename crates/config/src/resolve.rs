@@ -108,33 +108,8 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
             PROVIDER_PATIENCE_MS,
             Duration::from_secs,
         )?,
-        stale_reminder: StaleReminder {
-            rounds: number(
-                layers,
-                "runtime.work_item_stale_reminder_rounds",
-                STALE_REMINDER_ROUNDS,
-            )?,
-            cooldown_rounds: number(
-                layers,
-                "runtime.work_item_stale_reminder_cooldown_rounds",
-                STALE_REMINDER_COOLDOWN_ROUNDS,
-            )?,
-            max_tokens: number(
-                layers,
-                "runtime.work_item_stale_reminder_max_tokens",
-                STALE_REMINDER_TOKENS,
-            )?,
-        },
-        context: ContextSettings {
-            thread_tokens: number(layers, "context.thread_tokens", THREAD_TOKENS_MAX)?,
-            cold_after: duration(
-                layers,
-                "context.cold_after_secs",
-                THREAD_COLD_AFTER_MS,
-                Duration::from_secs,
-            )?,
-            cold_tokens: number(layers, "context.cold_tokens", THREAD_COLD_TOKENS)?,
-        },
+        stale_reminder: resolve_reminder(layers)?,
+        context: resolve_context(layers)?,
         github_base_url: {
             let found = layers.find("github.base_url")?;
             match found {
@@ -184,6 +159,39 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         },
         explicit,
         unknown: resolve_unknown(layers)?,
+    })
+}
+
+fn resolve_reminder(layers: Layers<'_>) -> Result<StaleReminder, Error> {
+    Ok(StaleReminder {
+        rounds: number(
+            layers,
+            "runtime.work_item_stale_reminder_rounds",
+            STALE_REMINDER_ROUNDS,
+        )?,
+        cooldown_rounds: number(
+            layers,
+            "runtime.work_item_stale_reminder_cooldown_rounds",
+            STALE_REMINDER_COOLDOWN_ROUNDS,
+        )?,
+        max_tokens: number(
+            layers,
+            "runtime.work_item_stale_reminder_max_tokens",
+            STALE_REMINDER_TOKENS,
+        )?,
+    })
+}
+
+fn resolve_context(layers: Layers<'_>) -> Result<ContextSettings, Error> {
+    Ok(ContextSettings {
+        thread_tokens: number(layers, "context.thread_tokens", THREAD_TOKENS_MAX)?,
+        cold_after: duration(
+            layers,
+            "context.cold_after_secs",
+            THREAD_COLD_AFTER_MS,
+            Duration::from_secs,
+        )?,
+        cold_tokens: number(layers, "context.cold_tokens", THREAD_COLD_TOKENS)?,
     })
 }
 

@@ -76,6 +76,7 @@ pub struct FoldView {
 
 /// A turn of a thread, or the recap of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "columns of a table")]
 pub struct ContextTurn {
     pub turn_index: u64,
     /// Absent for a folded turn.

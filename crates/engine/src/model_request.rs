@@ -17,7 +17,9 @@ pub(crate) use thread::thread_of;
 pub use thread::{KnownThread, ThreadTerms};
 
 use crate::kernel::intents_of;
-use budget::{CountedRequest, conversation_room, lesson, output_room, over_window, turn_budget};
+use budget::{
+    CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget,
+};
 use frame::{RequestTools, build_frame, context_size, frame_record, with_tools};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
@@ -29,18 +31,21 @@ use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits::LARGEST_WINDOW_TOKENS;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
-use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptFrame,
+};
 use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
 use holon_domain::thread::ThreadFold;
+use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{OpenTurn, PromptCeiling};
 use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord};
 use holon_domain::{Entropy, WorkItemId};
 pub use holon_prompt::conversation::ReminderTerms;
-use holon_prompt::conversation::{self, ConversationInput, split_by_size};
+use holon_prompt::conversation::{self, BuiltConversation, ConversationInput, split_by_size};
 use holon_prompt::{BuiltFrame, PlanFile};
 use holon_store::TurnRows;
 use std::sync::Arc;
@@ -145,40 +150,14 @@ impl RoundRequest {
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let budget = turn_budget(&rows, policy);
-        let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
         let mut earlier = RequestThread::new(known, &rows, policy, terms.thread);
-        let framed = |earlier: &RequestThread| {
-            with_tools(&rows, budget, offer, |tools| {
-                build_frame(&rows, &earlier.thread, &model, tools, budget, &files)
-            })
-        };
-        let fixed =
-            |framed: &(RequestTools, BuiltFrame)| framed.1.tokens + framed.0.set.estimated_tokens();
-        let mut framed_now = framed(&earlier)?;
-        let room = conversation_room(fixed(&framed_now), budget);
-        if earlier.fold_at_start(&rows, known, terms.thread, room, budget.is_refused) {
-            framed_now = framed(&earlier)?;
-        }
-        let fixed_tokens = fixed(&framed_now);
-        let (tools, built) = framed_now;
+        let parts = (&model, policy, budget);
+        let FixedPart { tools, built } =
+            FixedPart::beside(&mut earlier, &rows, known, parts, &files, terms)?;
+        let fixed_tokens = built.tokens + tools.set.estimated_tokens();
         let context = context_size(&built);
         let mut frame = frame_record(&rows, &built, &tools);
-        let mut request = ModelRequest {
-            model,
-            round: rows.turn.rounds + 1,
-            frame: built.frame,
-            thread: Vec::new(),
-            conversation: Vec::new(),
-            tools: tools.set,
-            max_output_tokens: policy.max_output_tokens,
-            reasoning_effort: rows.turn.reasoning_effort,
-            reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
-            prior_rounds: rows
-                .agent
-                .totals
-                .model_rounds
-                .saturating_sub(u64::from(rows.turn.rounds)),
-        };
+        let mut request = without_rounds(&rows, model, policy, built.frame, tools.set);
         let room = conversation_room(fixed_tokens, budget);
         let least_room = conversation_room(usize::MAX, budget);
         let room_beside = |earlier: &RequestThread| earlier.rounds_room(room, least_room);
@@ -211,17 +190,7 @@ impl RoundRequest {
                 is_unsealed: earlier.thread.is_folded_now(),
             })
         };
-        let mut built_conversation = build(&earlier);
-        // The oldest turns give way before rounds of this one.
-        for _ in 0..FOLDS_A_REQUEST {
-            let made = built_conversation.compaction.as_ref();
-            let whole = made.and_then(|made| usize::try_from(made.tokens_before).ok());
-            let tokens = whole.unwrap_or(built_conversation.tokens);
-            if !earlier.make_room(tokens, made.is_some()) {
-                break;
-            }
-            built_conversation = build(&earlier);
-        }
+        let built_conversation = fit_rounds(&mut earlier, build);
         request.thread = earlier.thread.shown_turns();
         let earlier_tokens = earlier.thread.tokens();
         let fold = earlier.thread.into_new_fold().map(|fold| ThreadFold {
@@ -426,6 +395,85 @@ impl RoundRequest {
             timing,
         }
     }
+}
+
+/// Returns the request without its thread and its rounds.
+fn without_rounds(
+    rows: &TurnRows,
+    model: ModelRef,
+    policy: ModelPolicy,
+    frame: PromptFrame,
+    tools: ToolSet,
+) -> ModelRequest {
+    ModelRequest {
+        model,
+        round: rows.turn.rounds + 1,
+        frame,
+        thread: Vec::new(),
+        conversation: Vec::new(),
+        tools,
+        max_output_tokens: policy.max_output_tokens,
+        reasoning_effort: rows.turn.reasoning_effort,
+        reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
+        prior_rounds: rows
+            .agent
+            .totals
+            .model_rounds
+            .saturating_sub(u64::from(rows.turn.rounds)),
+    }
+}
+
+/// What a request holds beside its thread and its rounds.
+struct FixedPart {
+    tools: RequestTools,
+    built: BuiltFrame,
+}
+
+impl FixedPart {
+    /// Builds the fixed part, and folds the thread if that is due or what is left does not suffice for it. A fold renews
+    /// the base, so the part is then built again.
+    fn beside(
+        earlier: &mut RequestThread,
+        rows: &TurnRows,
+        known: &KnownThread,
+        (model, policy, budget): (&ModelRef, ModelPolicy, PromptBudget),
+        files: &RequestFiles,
+        terms: RequestTerms,
+    ) -> Option<Self> {
+        let preset = rows.agent.identity.profile_preset;
+        let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
+        let build = |earlier: &RequestThread| {
+            let (tools, built) = with_tools(rows, budget, offer, |tools| {
+                build_frame(rows, &earlier.thread, model, tools, budget, files)
+            })?;
+            Some(Self { tools, built })
+        };
+        let part = build(earlier)?;
+        let tokens = part.built.tokens + part.tools.set.estimated_tokens();
+        let room = conversation_room(tokens, budget);
+        if earlier.fold_at_start(rows, known, terms.thread, room, budget.is_refused) {
+            return build(earlier);
+        }
+        Some(part)
+    }
+}
+
+/// Builds the rounds of the turn. The oldest turns give way before any of them does.
+fn fit_rounds(
+    earlier: &mut RequestThread,
+    build: impl Fn(&RequestThread) -> BuiltConversation,
+) -> BuiltConversation {
+    let mut built = build(earlier);
+    for _ in 0..FOLDS_A_REQUEST {
+        let made = built.compaction.as_ref();
+        let whole = made.and_then(|made| usize::try_from(made.tokens_before).ok());
+        let tokens = whole.unwrap_or(built.tokens);
+        if !earlier.make_room(tokens, made.is_some()) {
+            break;
+        }
+        built = build(earlier);
+    }
+    built
 }
 
 /// Counts the recaps that a request is the first to hold.

@@ -42,10 +42,10 @@ impl KnownThread {
     pub fn take(&mut self, rows: &mut TurnRows) {
         let turns = std::mem::take(&mut rows.past.turns);
         self.is_cut |= rows.past.is_cut;
-        self.add(&rows.agent, turns, rows.turn.first_entry);
+        self.add(&rows.agent, &turns, rows.turn.first_entry);
     }
 
-    fn add(&mut self, agent: &AgentRecord, turns: Vec<PastTurnRows>, before: LogSeq) {
+    fn add(&mut self, agent: &AgentRecord, turns: &[PastTurnRows], before: LogSeq) {
         self.turns
             .extend(turns.iter().map(|turn| shown(agent, turn)));
         self.through = before.saturating_sub(1);
@@ -221,7 +221,6 @@ impl RequestThread {
 fn is_cold(rows: &TurnRows, current: Option<&MessageEnvelope>, terms: ThreadTerms) -> bool {
     let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
     let idle = last.map_or(0, |last| rows.turn.started_at.millis_since(last));
-    let idle = u64::try_from(idle).unwrap_or(0);
     terms.is_cold_after(idle) && current.is_some_and(|message| begins_by_itself(message.kind))
 }
 

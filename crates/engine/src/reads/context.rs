@@ -43,6 +43,11 @@ impl ReadHandle {
     /// # Errors
     /// When there is no such agent, or storage fails.
     pub async fn context(&self, agent_id: &AgentId) -> Result<ContextView, Error> {
+        // Rows and a whole prompt are too large for the stack of every caller.
+        Box::pin(self.read_context(agent_id)).await
+    }
+
+    async fn read_context(&self, agent_id: &AgentId) -> Result<ContextView, Error> {
         let found = self.thread_rows(agent_id, |_, _| Ok(())).await?;
         let (read, ()) = found;
         let thread = thread_of(&read.agent, &read.agent.thread, &read.rows.past);
@@ -56,16 +61,16 @@ impl ReadHandle {
             .as_ref()
             .map(|(_, policy)| policy.context_window_tokens);
         let draft = match model {
-            Some((model, policy)) => Some(
-                self.draft_empty(DraftedTurn {
+            Some((model, policy)) => {
+                let drafted = DraftedTurn {
                     agent,
                     rows,
                     model,
                     policy,
                     triggers: Vec::new(),
-                })
-                .await,
-            ),
+                };
+                Some(Box::pin(self.draft_empty(drafted)).await)
+            }
             None => None,
         };
         Ok(ContextView {
@@ -159,7 +164,7 @@ impl ReadHandle {
         let idle = last.map_or(0, |last| self.clock.now().millis_since(last));
         let is_at_rest = agent.open_turn.is_none();
         ColdThread {
-            is_cold: is_at_rest && terms.is_cold_after(u64::try_from(idle).unwrap_or(0)),
+            is_cold: is_at_rest && terms.is_cold_after(idle),
             after_ms: terms.cold_after_ms,
             fold_above_tokens: count(terms.cold_tokens),
         }

@@ -286,7 +286,7 @@ fn later_requests_of_a_turn_show_the_moment_of_the_first() {
     let mut scene = Scene::new();
     scene.place = place(Some("main"), Some("1a2b3c4"), true);
     let first = scene.built();
-    let mut moved = scene.clone();
+    let mut moved = scene;
     moved.place = place(Some("other"), Some("ffffff0"), false);
     assert_eq!(
         rebuild(&later(&moved, &first), kept(&first)).frame,

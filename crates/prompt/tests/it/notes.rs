@@ -99,7 +99,7 @@ fn a_note_cannot_leave_its_fence_or_hide_words() {
 fn later_requests_of_the_turn_repeat_the_notes_of_the_first() {
     let scene = scene(vec![note(CuratedFile::Operator, "Wants tea.")]);
     let built = scene.built();
-    let mut changed = scene.clone();
+    let mut changed = scene;
     changed.guidance.notes = vec![note(CuratedFile::Operator, "Wants water.")];
     let again = rebuild(&later(&changed, &built), kept(&built));
     assert_eq!(again.agent_scoped, built.agent_scoped);

@@ -61,7 +61,7 @@ fn nothing_but_the_home_is_named_by_an_absolute_path() {
         format!("{home}/.git/hooks/x"),
         format!("{home}/../root/x"),
         format!("{home}ly/x"),
-        home.clone(),
+        home,
         root.join("x").display().to_string(),
         "/dev/sda".to_owned(),
         "/etc/passwd".to_owned(),
