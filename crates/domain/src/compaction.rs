@@ -26,6 +26,7 @@ pub struct ShortTexts {
 }
 
 impl ShortTexts {
+    /// Returns true if nothing was shortened.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.results.is_empty() && self.answers.is_empty()

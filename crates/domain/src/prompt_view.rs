@@ -125,7 +125,6 @@ pub struct ThreadPart {
     pub turn_index: Option<u64>,
     /// Messages, answers and results.
     pub items: usize,
-    /// Estimated tokens.
     pub tokens: u64,
     /// Text of the recap. Absent for a turn, which the transcript shows.
     #[serde(default, skip_serializing_if = "Option::is_none")]

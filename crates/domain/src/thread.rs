@@ -164,6 +164,7 @@ pub struct ToldTexts {
 pub struct ToldPart(pub BlockSource, pub u64);
 
 impl ToldTexts {
+    /// Returns true if the base and the work stand as the thread shows them.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.base.is_empty() && self.work.is_empty()

@@ -315,7 +315,7 @@ mod tests {
             "-x",
             "a:b",
             "@x",
-            "/home/op/.holon/agents/main/memory/self.md",
+            "/srv/holon/agents/main/memory/self.md",
         ] {
             assert_eq!(check(good), Ok(()), "{good}");
         }

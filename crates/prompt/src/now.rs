@@ -7,7 +7,7 @@ use holon_domain::Timestamp;
 use holon_domain::place::{Place, RepositoryWork};
 use holon_domain::zone;
 
-/// Renders the moment.
+/// Renders when and on what a turn begins, in one line.
 pub(crate) fn text(at: Timestamp, place: &Place) -> String {
     let time = zone::spell(at, &place.zone);
     let repository = place.repository.as_ref().map_or_else(String::new, |state| {

@@ -92,7 +92,6 @@ pub struct ThreadPart {
     pub turn_index: Option<u64>,
     /// Messages, answers and results.
     pub items: u64,
-    /// Estimated tokens.
     pub tokens: u64,
     /// Text of the recap. Absent for a turn.
     pub text: Option<String>,

@@ -22,7 +22,6 @@ pub(super) struct SecondRoot {
 /// The second root as a plan stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PlannedRoot {
-    /// Canonical path.
     pub(super) path: String,
     pub(super) identity: RootIdentity,
 }
