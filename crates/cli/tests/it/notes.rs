@@ -109,7 +109,6 @@ fn an_agent_changes_its_notes_and_its_project_with_one_patch_and_is_shown_them()
     let served = world.serve(&[]);
     let created = world.run(&["agent", "create", "scout", "--workspace-root", "project"]);
     assert_eq!(created.code, Some(0), "{created:?}");
-    memory(&world);
     let first = turn(&world, &provider);
     let system = system_prompt(&first);
     assert!(

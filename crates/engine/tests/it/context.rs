@@ -128,7 +128,7 @@ async fn a_fold_that_was_asked_for_is_made_by_the_next_turn_and_keeps_what_is_pi
     let fold = after.fold.as_ref().expect("a fold");
     assert_eq!((fold.cause, fold.turn_index), (FoldCause::Operator, 10));
     assert_eq!(fold.tokens_before, before.thread_tokens);
-    assert!(fold.tokens_after < 800, "{fold:?}");
+    assert!(fold.tokens_after < 1_000, "{fold:?}");
     assert_eq!(after.asked, None, "it is done");
     let listed: Vec<(u64, bool, bool)> = after
         .turns

@@ -513,9 +513,9 @@ fn a_pinned_turn_stays_whole_and_a_cleared_thread_says_so() {
 
 #[test]
 fn a_turn_whose_pin_was_taken_back_gives_way_to_the_next_fold() {
-    let mut life = Life::new(Scene::new(), 12_000);
+    let mut life = Life::new(Scene::new(), 60_000);
     for turn in 1..=8 {
-        let said = format!("Word-{turn} {}", words(turn, 100));
+        let said = format!("Word-{turn} {}", words(turn, 900));
         life.play(&plan(operator(turn, &said), &[], "Done."));
     }
     let first_entry = |turn: usize| life.ended[turn - 1].first_entry;
