@@ -388,7 +388,6 @@ fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
         | ModelFailureKind::Auth
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::InvalidResponse
-        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
     };

@@ -80,8 +80,6 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
-        | LogEntry::ThreadFold(_)
-        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => {}
     }
     short
