@@ -2,6 +2,7 @@
 //! host spells them. Fields that older hosts lack have a default.
 
 mod activity;
+mod context;
 mod prompt;
 mod task;
 mod trigger;
@@ -9,9 +10,10 @@ mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
+pub use context::{ColdThread, Context, ContextChange, ContextFold, ContextTurn};
 pub use prompt::{
     ExecutionRules, Prompt, PromptBlock, PromptPolicy, ReducedContext, RoundCache, ShownPrompt,
-    TurnPart,
+    ThreadPart, TurnPart,
 };
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};

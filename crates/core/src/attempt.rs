@@ -96,6 +96,7 @@ pub const fn remedy(kind: ModelFailureKind) -> Remedy {
         ModelFailureKind::Auth
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => Remedy::OtherModel,
         ModelFailureKind::ContextLengthExceeded => Remedy::Compaction,

@@ -37,6 +37,7 @@ use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
+use holon_domain::thread::ThreadState;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, TaskId, Timestamp};
@@ -154,6 +155,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         last_brief_at: None,
         tool_times: BTreeMap::new(),
         operator_seq: None,
+        thread: ThreadState::default(),
         active_skills: Vec::new(),
         occupancy: None,
         archived_at: None,
@@ -399,6 +401,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::WakeHint(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Task(_)
         | Input::Work(_) => Err(Rejection::stopped(agent)),
         Input::HomePrepared { .. }
@@ -415,6 +418,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::DueCame { .. }

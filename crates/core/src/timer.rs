@@ -68,15 +68,16 @@ pub(crate) fn create(
         return Err(ToolError::new(ToolErrorKind::LimitReached, message)
             .hint("cancel some of them with CancelTimer: ListTimers shows them"));
     }
-    check(&new.schedule, draft.now).map_err(slots::refusal)?;
-    let Some(first) = slots::next(&new.schedule, draft.now) else {
+    let schedule = new.schedule.clone().or_in_zone(&draft.host.operator_zone);
+    check(&schedule, draft.now).map_err(slots::refusal)?;
+    let Some(first) = slots::next(&schedule, draft.now) else {
         return Err(slots::refusal(slots::ScheduleError::NeverFires));
     };
     let mut timer = TimerRecord {
         id: TimerId::mint(draft.entropy),
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
-        schedule: new.schedule.clone(),
+        schedule,
         missed: new.missed,
         status: TimerStatus::Active,
         summary: new.summary.clone(),

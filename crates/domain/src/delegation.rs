@@ -320,6 +320,15 @@ pub struct ActiveChild {
 /// Beginning of the `blocked_reason` of a child whose stored rows cannot be read.
 pub const PUT_ASIDE: &str = "put_aside";
 
+impl ActiveChild {
+    /// Returns the fault for which the child was put aside, if it was.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        let reason = self.observability.blocked_reason.as_deref()?;
+        reason.strip_prefix(PUT_ASIDE)?.strip_prefix(": ")
+    }
+}
+
 /// Rows of a child that its parent is shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildFacts {

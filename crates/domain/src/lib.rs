@@ -15,6 +15,7 @@ pub mod closure;
 pub mod command;
 pub mod compaction;
 pub mod consequence;
+pub mod context_view;
 pub mod continuation;
 pub mod decision;
 pub mod delegation;
@@ -40,6 +41,7 @@ pub mod needs;
 pub mod nesting;
 pub mod operator_transport;
 pub mod packed;
+pub mod place;
 pub mod previous_exit;
 pub mod prompt_plan;
 pub mod prompt_view;
@@ -58,6 +60,7 @@ pub mod summary;
 pub mod task;
 pub mod template;
 pub mod text;
+pub mod thread;
 pub mod time;
 pub mod timer;
 pub mod token_ratio;
@@ -74,6 +77,7 @@ pub mod wait;
 pub mod web;
 pub mod work_item;
 pub mod workspace;
+pub mod zone;
 
 pub use id::{
     AgentId, BindingId, BriefId, CallId, DelegationId, DeliveryId, DeliverySummaryId, Entropy,

@@ -55,6 +55,10 @@ pub struct ShownPrompt {
     /// Parts in the order of the prompt. The last entries may be parts that the first request cut before later ones
     /// repeated its text; they have no text.
     pub blocks: Vec<PromptBlockView>,
+    /// Earlier turns that stand behind the system text, oldest first. Empty in answers of older hosts, and for a turn
+    /// before a later fold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<ThreadPart>,
     /// Parts that the turn itself added to its later requests, in their order. Empty after a single round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turn_parts: Vec<TurnPart>,
@@ -108,6 +112,23 @@ pub struct DraftPrompt {
     pub prompt_tokens: u64,
     /// Parts in the order of the prompt.
     pub blocks: Vec<PromptBlockView>,
+    /// Earlier turns that would stand behind the system text, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<ThreadPart>,
+}
+
+/// An earlier turn as a prompt shows it, or the recap of the turns before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadPart {
+    /// Absent for the recap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Messages, answers and results.
+    pub items: usize,
+    pub tokens: u64,
+    /// Text of the recap. Absent for a turn, which the transcript shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A part of a prompt with the decision about it.

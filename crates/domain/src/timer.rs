@@ -170,7 +170,26 @@ pub enum TimerSchedule {
     },
 }
 
+/// Stands for the zone of a cron expression whose author names none. A stored timer has the zone of its host's operator in
+/// its place.
+pub const NO_ZONE: &str = "";
+
 impl TimerSchedule {
+    /// Reads a cron expression that names no zone in this one.
+    #[must_use]
+    pub fn or_in_zone(self, zone: &str) -> Self {
+        match self {
+            Self::Cron {
+                expression,
+                time_zone,
+            } if time_zone == NO_ZONE => Self::Cron {
+                expression,
+                time_zone: zone.to_owned(),
+            },
+            named => named,
+        }
+    }
+
     /// Creates a schedule that fires once, or repeatedly if an interval is given.
     #[must_use]
     pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {

@@ -48,6 +48,9 @@ pub use holon_core::patience;
 pub use holon_store::{BudgetChange, LaneView};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
-pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, WorkItemPage};
+pub use model_request::ThreadTerms;
+pub use reads::{
+    EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, TurnMeasure, WorkItemPage,
+};
 pub use run_once::RunNews;
 pub use shell::MODEL_CALL_LOG;

@@ -6,7 +6,7 @@
 //! nor a marker occurs, in upper or lower case. Characters that a person does not see are written out before that, so
 //! that none can hide inside a marker.
 
-use crate::excerpt::Excerpt;
+use crate::excerpt::{self, Excerpt};
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
 use holon_domain::message::{MessageEnvelope, MessageKind};
@@ -18,7 +18,7 @@ const CODE_CHARS: usize = 16;
 /// How marker lines begin, before their name.
 const OPENINGS: [&str; 4] = ["<<<", ">>>", "=== begin of", "=== end of"];
 /// Names on marker lines.
-const NAMES: [&str; 8] = [
+const NAMES: [&str; 9] = [
     "user_instructions",
     "agent_instructions",
     "workspace_instructions",
@@ -27,6 +27,7 @@ const NAMES: [&str; 8] = [
     "integration_signal",
     "external_evidence",
     "skill_catalog",
+    "agent_notes",
 ];
 /// How the markers of an instruction file begin, before their name.
 pub(crate) const INSTRUCTIONS_BEGIN: &str = "=== begin of ";
@@ -113,6 +114,35 @@ pub(crate) fn enclose_material(name: &str, source: &str, text: &str) -> String {
     let code = text::prefix(&digest::hash(text), CODE_CHARS).to_owned();
     let inside = without_markers(text, &code);
     format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}")
+}
+
+/// Returns enclosed files without the marker lines around them.
+pub(crate) fn without_frames(files: &str) -> String {
+    let names = |rest: &str| NAMES.iter().any(|name| rest.starts_with(name));
+    let is_marker = |line: &str| {
+        let rests = OPENINGS
+            .iter()
+            .filter_map(|opening| line.strip_prefix(opening));
+        rests.map(str::trim_start).any(names)
+    };
+    let lines = files.split_inclusive('\n');
+    lines.filter(|line| !is_marker(line)).collect()
+}
+
+/// Encloses the beginning of material that is no message, at most so many tokens of it. Also returns whether it is the
+/// whole text.
+pub(crate) fn enclose_beginning(
+    name: &str,
+    source: &str,
+    text: &str,
+    tokens: usize,
+) -> (String, bool) {
+    let code = text::prefix(&digest::hash(text), CODE_CHARS).to_owned();
+    // The cut comes last, because a removed marker may be shorter than what stands in its place.
+    let clean = without_markers(text, &code);
+    let inside = excerpt::beginning(&clean, tokens);
+    let enclosed = format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}");
+    (enclosed, inside.len() == clean.len())
 }
 
 /// Encloses the text of an instruction file. Its markers differ from those of material, because the text is guidance.
@@ -238,6 +268,7 @@ mod tests {
             message(MessageKind::ChannelEvent, outside),
             message(MessageKind::ChannelEvent, AuthorityClass::IntegrationSignal),
             enclose_material("skill_catalog", "test", "x"),
+            enclose_beginning("agent_notes", "test", "x", 9).0,
             enclose_instructions("user_instructions", "x"),
             enclose_instructions("agent_instructions", "x"),
             enclose_instructions("workspace_instructions", "x"),

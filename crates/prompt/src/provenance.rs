@@ -46,6 +46,11 @@ pub(crate) fn short(message: &MessageEnvelope) -> String {
     )
 }
 
+/// Names the sender of a message.
+pub(crate) fn sender(message: &MessageEnvelope) -> String {
+    origin(&message.origin)
+}
+
 fn origin(origin: &Origin) -> String {
     let with = |kind: &str, name: Option<&str>| match name {
         Some(name) => format!("{kind}:{}", visible::name(name)),

@@ -3,7 +3,7 @@
 use super::join_lines;
 use holon_client::view::{
     ExecutionRules, InstructionSource, LoadedInstructions, Prompt, PromptBlock, PromptPolicy,
-    ReducedContext, RoundCache, ShownPrompt, TurnPart,
+    ReducedContext, RoundCache, ShownPrompt, ThreadPart, TurnPart,
 };
 use std::collections::BTreeMap;
 
@@ -26,9 +26,15 @@ pub(crate) fn prompt(view: &Prompt, full: bool) -> String {
     let texts = blocks.filter(|_| full).filter_map(text);
     let added = view.prompt.iter().flat_map(|shown| &shown.turn_parts);
     let added = added.filter(|_| full).filter_map(added_text);
+    let recaps = view.prompt.iter().flat_map(|shown| &shown.thread);
+    let recaps = recaps.filter(|_| full).filter_map(|part| {
+        let text = part.text.as_ref()?;
+        Some(format!("\n--- recap of folded turns\n{text}"))
+    });
     let all: Vec<String> = [join_lines(lines)]
         .into_iter()
         .chain(texts)
+        .chain(recaps)
         .chain(added)
         .collect();
     all.join("\n")
@@ -77,16 +83,21 @@ fn instructions(loaded: &LoadedInstructions) -> Vec<String> {
 }
 
 fn parts(shown: &ShownPrompt) -> Vec<String> {
-    let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens;
+    let thread_tokens: u64 = shown.thread.iter().map(|part| part.tokens).sum();
+    let used = shown.prompt_tokens + shown.tools_tokens + shown.turn_tokens + thread_tokens;
     let rounds = match shown.turn_tokens {
         0 => String::new(),
         tokens => format!(", {tokens} of its rounds"),
+    };
+    let earlier_turns = match thread_tokens {
+        0 => String::new(),
+        tokens => format!(", {tokens} of earlier turns"),
     };
     let mut lines = vec![
         format!("turn       {} to {}", shown.turn_index, shown.model_ref),
         limits(&shown.policy),
         format!(
-            "tokens     {used} of {} (estimated; {} of them tools{rounds})",
+            "tokens     {used} of {} (estimated; {} of them tools{rounds}{earlier_turns})",
             shown.budget_tokens, shown.tools_tokens
         ),
         format!(
@@ -101,6 +112,14 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
         format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
     ];
     lines.extend(shown.blocks.iter().map(part));
+    if !shown.thread.is_empty() {
+        lines.push(String::new());
+        lines.push(format!(
+            "{:<19}{:<14}{:>8}  shown",
+            "earlier turns", "items", "tokens"
+        ));
+        lines.extend(shown.thread.iter().map(earlier));
+    }
     if !shown.turn_parts.is_empty() {
         lines.push(String::new());
         lines.push(format!(
@@ -136,6 +155,15 @@ fn part(block: &PromptBlock) -> String {
         block.to_tokens,
         decision(block)
     )
+}
+
+/// Describes an earlier turn, or the recap that stands for folded ones.
+fn earlier(part: &ThreadPart) -> String {
+    let (name, shown) = match part.turn_index {
+        Some(turn) => (format!("turn {turn}"), "as it was"),
+        None => ("recap".to_owned(), "in place of folded turns"),
+    };
+    format!("{name:<19}{:<14}{:>8}  {shown}", part.items, part.tokens)
 }
 
 /// Describes a part that the turn added.
@@ -226,6 +254,10 @@ mod tests {
             "prompt": {
                 "turn_index": 7, "model_ref": "a/b", "budget_tokens": 9000, "tools_tokens": 10, "prompt_tokens": 20,
                 "prompt_cache_key": "k", "context_fingerprint": "f", "blocks": [], "turn_tokens": 970,
+                "thread": [
+                    {"items": 1, "tokens": 300, "text": "Recap of your earlier turns"},
+                    {"turn_index": 6, "items": 4, "tokens": 700},
+                ],
                 "turn_parts": [
                     {"kind": "replaced_recap", "first_round": 1, "last_round": 20, "tokens": 600},
                     {"kind": "recap", "first_round": 1, "last_round": 40, "tokens": 800, "text": "Recap of rounds"},
@@ -243,7 +275,9 @@ mod tests {
         let text = prompt(&view, false);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         for line in [
-            "tokens     1000 of 9000 (estimated; 10 of them tools, 970 of its rounds)",
+            "tokens     2000 of 9000 (estimated; 10 of them tools, 970 of its rounds, 1000 of earlier turns)",
+            "recap              1                  300  in place of folded turns",
+            "turn 6             4                  700  as it was",
             "recap              1 to 20            600  no more: a later recap stands for it",
             "recap              1 to 40            800  in place of its rounds",
             "message            41                  70  whole",
@@ -255,6 +289,10 @@ mod tests {
         }
         assert!(!text.contains("Stop."), "{text}");
         let full = prompt(&view, true);
+        assert!(
+            full.contains("--- recap of folded turns\nRecap of your earlier turns"),
+            "{full}"
+        );
         assert!(
             full.ends_with("--- message (rounds 41 to 41)\nStop."),
             "{full}"

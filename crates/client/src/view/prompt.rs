@@ -74,12 +74,27 @@ pub struct ShownPrompt {
     #[serde(default)]
     pub compression_epoch: u64,
     pub blocks: Vec<PromptBlock>,
+    /// Earlier turns behind the system text, oldest first.
+    #[serde(default)]
+    pub thread: Vec<ThreadPart>,
     /// Parts that the turn added to its later requests.
     #[serde(default)]
     pub turn_parts: Vec<TurnPart>,
     /// Estimated tokens of those that are shown.
     #[serde(default)]
     pub turn_tokens: u64,
+}
+
+/// An earlier turn as a prompt shows it, or the recap of the turns before it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ThreadPart {
+    /// Absent for the recap.
+    pub turn_index: Option<u64>,
+    /// Messages, answers and results.
+    pub items: u64,
+    pub tokens: u64,
+    /// Text of the recap. Absent for a turn.
+    pub text: Option<String>,
 }
 
 /// A part that a turn added to its requests after the first.

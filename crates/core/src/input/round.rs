@@ -10,6 +10,7 @@ use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
 use holon_domain::nesting::is_value_too_deep;
 use holon_domain::provider::{AskedServer, ContextReduction, LearnedLimits};
 use holon_domain::queue::QueueEntry;
+use holon_domain::thread::ThreadFold;
 use holon_domain::tool::ToolError;
 use holon_domain::turn::LogSeq;
 use holon_domain::usage::CallEstimate;
@@ -47,6 +48,8 @@ impl CurrentRound {
             | LogEntry::ToolResult { .. }
             | LogEntry::ContinuationPrompt { .. }
             | LogEntry::Recap(_)
+            | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }
@@ -110,6 +113,8 @@ pub struct RoundAnswer {
     pub reminder_text: Option<String>,
     /// Compaction that this request was the first to have; `None` if it had none or only that of the log.
     pub compaction: Option<Compaction>,
+    /// Fold of the agent's thread that this request was the first to begin with.
+    pub fold: Option<ThreadFold>,
     /// Texts that the frame refers to, by hash. Sent on the turn's first round only.
     pub kept: Vec<(String, String)>,
     pub context: ContextSize,

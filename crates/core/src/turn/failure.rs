@@ -388,6 +388,7 @@ fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
         | ModelFailureKind::Auth
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
     };

@@ -13,6 +13,7 @@ use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
 use crate::nesting::parse_stored;
 use crate::queue::MessageSeq;
+use crate::thread::ThreadState;
 use crate::time::Timestamp;
 use crate::tool_times::ToolTimes;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -71,6 +72,8 @@ pub(super) struct HotState {
     pub(super) pace: Option<RestWake>,
     #[serde(default)]
     pub(super) work: WorkState,
+    #[serde(default)]
+    pub(super) thread: ThreadState,
     #[serde(default)]
     pub(super) active_skills: Vec<ActiveSkill>,
     #[serde(default)]
@@ -145,6 +148,7 @@ impl AgentRecord {
             left_by_caller: state.left_by_caller,
             pace: state.pace,
             work: state.work,
+            thread: state.thread,
             active_skills: state.active_skills,
             occupancy: state.occupancy,
             archived_at: state.archived_at,

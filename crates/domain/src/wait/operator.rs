@@ -94,6 +94,14 @@ impl WaitRecord {
         question.map_or(self.waiting_for.as_str(), |question| question.text.as_str())
     }
 
+    /// Returns the reason of a wait with a question that says something else.
+    #[must_use]
+    pub fn reason_beside_question(&self) -> Option<&str> {
+        let question = self.question.as_ref()?.text.trim();
+        let reason = self.waiting_for.trim();
+        (!reason.is_empty() && reason != question).then_some(reason)
+    }
+
     /// Says which message of an operator ends this wait.
     #[must_use]
     pub fn answer_words(&self) -> String {

@@ -3,13 +3,14 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::{self, RequestFiles, RequestTerms, RoundRequest};
+use crate::model_request::{self, KnownThread, RequestFiles, RequestTerms, RoundRequest};
 use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
+use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,7 +29,7 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
-        let mut rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
+        let (mut rows, thread) = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
@@ -45,13 +46,15 @@ impl Shell {
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
+            place: self.look_at_place(&rows).await,
             images: self.load_images(&rows, policy).await,
         };
         let terms = RequestTerms {
             reminder: self.conduct.reminder,
             web_tools: self.ports.web.tools(),
+            thread: self.conduct.thread,
         };
-        let round = RoundRequest::new(rows, policy, files, terms)?.with_statement(stated);
+        let round = RoundRequest::new(rows, &thread, policy, files, terms)?.with_statement(stated);
         if let Some(estimate) = round.over_budget() {
             return Some(Input::CallMeasured { stamp, estimate });
         }
@@ -132,6 +135,18 @@ impl Shell {
         self.ports.guidance.read(roots).await
     }
 
+    /// Looks at where the agent works, for the first request of a turn.
+    async fn look_at_place(&self, rows: &TurnRows) -> Place {
+        if rows.frame.is_some() {
+            return Place::default();
+        }
+        let place = self.ports.workspace.place(&rows.turn.workspace).await;
+        Place {
+            zone: self.conduct.operator_zone.clone(),
+            ..place
+        }
+    }
+
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it
     /// succeeds or the round is cancelled.
     async fn rows_of_turn(
@@ -139,7 +154,7 @@ impl Shell {
         agent_id: &AgentId,
         turn_index: u64,
         cancel: &CancellationToken,
-    ) -> Option<TurnRows> {
+    ) -> Option<(TurnRows, KnownThread)> {
         loop {
             let read = self.turn_rows(agent_id, turn_index);
             let error = match self.read_or_put_aside(agent_id, read).await {

@@ -1,7 +1,7 @@
 //! Children: made by `SpawnAgent`, supervised by their parent's task, ended by themselves, their task or their parent.
 
 use crate::house::{House, agent, at_rest, events, prompt, status, until_event};
-use crate::talk::{calling, current, id_in, results};
+use crate::talk::{calling, current, id_in, results, texts};
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -142,8 +142,7 @@ async fn a_parent_is_shown_what_its_children_do_and_every_round_of_a_turn_shows_
     prompt(&host, "main", "how is it going?").await;
     let asked = asks.parent().await;
     let shown = |asked: &Asked| -> Vec<String> {
-        let blocks = asked.request.frame.context_blocks.iter();
-        let texts = blocks.map(|block| block.text.clone());
+        let texts = texts(&asked.request).into_iter();
         texts
             .filter(|text| text.contains("Children that work for you"))
             .collect()

@@ -266,6 +266,14 @@ impl RequestFault {
             "correct the body at the given line and column",
         ),
     );
+    pub(crate) const HEAD_TOO_LARGE: Self = Self::new(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        RefusalText::with_hint(
+            "request_head_too_large",
+            "the URL and the headers together are too long",
+            "send a shorter URL, or fewer and shorter headers",
+        ),
+    );
     pub(crate) const BODY_BROKEN: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -433,7 +441,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 51] = [
+    pub(crate) const ALL: [Self; 52] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -460,6 +468,7 @@ impl RequestFault {
         Self::MISSING_BODY,
         Self::JSON,
         Self::REQUEST,
+        Self::HEAD_TOO_LARGE,
         Self::BODY_BROKEN,
         Self::BODY_TIMEOUT,
         Self::BUDGET,

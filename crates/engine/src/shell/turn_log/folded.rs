@@ -80,6 +80,8 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => {}
     }
     short

@@ -191,6 +191,7 @@ impl KernelBench {
             reminder: None,
             reminder_text: None,
             compaction: None,
+            fold: None,
             kept: Vec::new(),
             context: ContextSize::default(),
             context_management: None,
