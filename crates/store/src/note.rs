@@ -86,8 +86,10 @@ impl PreviousNote {
     /// `None` after a clean exit.
     ///
     /// # Errors
-    /// `Linked` if a file is a symbolic link, `ForeignLog` if the log belongs to another file.
+    /// `File` if one is not a regular file, `Linked` if one is a symbolic link, `ForeignLog` if the log belongs to another
+    /// file.
     pub(crate) fn check(path: &Path) -> Result<Option<Self>, Error> {
+        open::check_plain(path)?;
         for suffix in ["", "-wal", "-shm"] {
             let path = open::with_suffix(path, suffix);
             if let Ok(to) = std::fs::read_link(&path) {

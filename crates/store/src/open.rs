@@ -454,6 +454,8 @@ mod tests {
             let path = home.path().join("s.sqlite3");
             drop(crate::Db::open(&path).expect("opens"));
             let pipe = with_suffix(&path, suffix);
+            // Keeps the inode number in use, so that the pipe is known for another file.
+            fs::hard_link(&pipe, home.path().join("kept")).ok();
             remove_if_present(&pipe).expect("removes");
             rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
             let refused = crate::Db::open(&path).map(drop);

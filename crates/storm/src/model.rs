@@ -12,7 +12,7 @@ use serde_json::Value;
 pub(crate) struct Turn {
     /// Jobs of its message and of the messages that joined it.
     pub(crate) jobs: Vec<u64>,
-    /// Messages of the runtime about work items and timers.
+    /// Messages of the runtime about work items and timers, each once.
     pub(crate) reminders: Vec<Reminder>,
     pub(crate) calls: Vec<EarlierCall>,
 }
@@ -54,7 +54,7 @@ impl Turn {
                     };
                     is_first = false;
                     turn.add_jobs(current);
-                    turn.reminders.extend(Reminder::read(current));
+                    turn.add_reminder(current);
                 }
                 Some("assistant") => {
                     for call in message["tool_calls"].as_array().into_iter().flatten() {
@@ -87,6 +87,15 @@ impl Turn {
             if !self.jobs.contains(&number) {
                 self.jobs.push(number);
             }
+        }
+    }
+
+    /// The reminder of a turn that was ended from outside stands in the thread beside the next one about the same thing.
+    fn add_reminder(&mut self, text: &str) {
+        if let Some(reminder) = Reminder::read(text) {
+            self.reminders
+                .retain(|earlier| earlier.id() != reminder.id());
+            self.reminders.push(reminder);
         }
     }
 
@@ -292,5 +301,18 @@ mod tests {
         assert_eq!(text, "report:t9.1:");
         let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
         assert_eq!(tools, ["ExecCommand", "CompleteWorkItem"]);
+    }
+
+    #[test]
+    fn of_reminders_about_one_item_only_the_last_one_is_obeyed() {
+        let item = "work_0123456789ab";
+        let offer = format!("Work item {item} can be taken up: finish work:t9.1:");
+        let tick = format!("Go on with your current work item {item}: finish work:t9.1:");
+        let messages = json!([user(&offer), user(&tick)]);
+        let Reply::Calls { calls, .. } = Turn::read(&request(&messages)).reply(task, first) else {
+            panic!("no calls");
+        };
+        let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
+        assert_eq!(tools, ["CompleteWorkItem"]);
     }
 }
