@@ -21,6 +21,7 @@ mod config;
 mod connect;
 mod console;
 mod context;
+mod conversation;
 #[cfg(feature = "crash-points")]
 mod crash_sweep;
 mod daemon;
