@@ -54,7 +54,7 @@ pub(crate) async fn assembly(turns: usize) -> Result<Value, Box<dyn Error>> {
 }
 
 /// Lets the agent have so many more turns, opens one that no model answers, and builds its request again and again.
-async fn requests_after(db_path: &Path, turns: usize) -> Result<Sample, Box<dyn Error>> {
+pub(crate) async fn requests_after(db_path: &Path, turns: usize) -> Result<Sample, Box<dyn Error>> {
     // A turn that the last measurement left open is answered first.
     let host = world::host(db_path, FixedModel::Text).await?;
     let agent_id = AgentId::parse("worker")?;
