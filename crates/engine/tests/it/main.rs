@@ -53,6 +53,7 @@ mod task_restarts;
 mod task_runs;
 mod tasks;
 mod thread;
+mod thread_odds;
 mod triggers;
 mod turns;
 mod upgrade;
