@@ -93,15 +93,6 @@ impl Reminder {
         }
     }
 
-    /// The item or timer that the message is about.
-    pub(crate) fn id(&self) -> &str {
-        match self {
-            Self::Offered { item: id, .. }
-            | Self::Focused { item: id, .. }
-            | Self::Repeating { timer: id } => id,
-        }
-    }
-
     /// Returns the next call and the text of its round. `is_made` tells whether the turn already made this call for
     /// this id.
     pub(crate) fn next_call(

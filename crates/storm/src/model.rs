@@ -7,12 +7,15 @@ use crate::job::{self, Job, NewCall};
 use crate::lasting::Reminder;
 use serde_json::Value;
 
+/// Line above the message that a turn answers.
+const CURRENT_INPUT: &str = "Current input:\n";
+
 /// The open turn, read from a Chat Completions request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Turn {
     /// Jobs of its message and of the messages that joined it.
     pub(crate) jobs: Vec<u64>,
-    /// Messages of the runtime about work items and timers, each once.
+    /// Messages of the runtime about work items and timers.
     pub(crate) reminders: Vec<Reminder>,
     pub(crate) calls: Vec<EarlierCall>,
 }
@@ -39,22 +42,24 @@ pub(crate) enum Reply {
 }
 
 impl Turn {
-    /// Reads a request. Earlier turns are in the first user message, above the line that starts the current one.
+    /// Reads a request. Each turn begins with a user message that names its current input, and the last one is open.
     pub(crate) fn read(request: &Value) -> Self {
         let mut turn = Self::default();
         let mut ids: Vec<String> = Vec::new();
-        let mut is_first = true;
         for message in request["messages"].as_array().into_iter().flatten() {
             let content = message["content"].as_str().unwrap_or_default();
             match message["role"].as_str() {
                 Some("user") => {
-                    let current = match content.rsplit_once("\nCurrent input:\n") {
-                        Some((_, current)) if is_first => current,
-                        _ => content,
+                    let current = match content.rsplit_once(CURRENT_INPUT) {
+                        Some((_, current)) => {
+                            turn = Self::default();
+                            ids.clear();
+                            current
+                        }
+                        None => content,
                     };
-                    is_first = false;
                     turn.add_jobs(current);
-                    turn.add_reminder(current);
+                    turn.reminders.extend(Reminder::read(current));
                 }
                 Some("assistant") => {
                     for call in message["tool_calls"].as_array().into_iter().flatten() {
@@ -87,15 +92,6 @@ impl Turn {
             if !self.jobs.contains(&number) {
                 self.jobs.push(number);
             }
-        }
-    }
-
-    /// The reminder of a turn that was ended from outside stands in the thread beside the next one about the same thing.
-    fn add_reminder(&mut self, text: &str) {
-        if let Some(reminder) = Reminder::read(text) {
-            self.reminders
-                .retain(|earlier| earlier.id() != reminder.id());
-            self.reminders.push(reminder);
         }
     }
 
@@ -241,6 +237,7 @@ mod tests {
     #[test]
     fn only_the_jobs_of_the_open_turn_count() {
         let messages = json!([
+            user("Current input:\ndo job#1#"),
             user("Recent\njob#1#\nCurrent input:\ndo job#2#"),
             user("and job#3# and job#2#")
         ]);
@@ -304,12 +301,20 @@ mod tests {
     }
 
     #[test]
-    fn of_reminders_about_one_item_only_the_last_one_is_obeyed() {
+    fn reminders_and_calls_of_earlier_turns_are_history() {
         let item = "work_0123456789ab";
-        let offer = format!("Work item {item} can be taken up: finish work:t9.1:");
-        let tick = format!("Go on with your current work item {item}: finish work:t9.1:");
-        let messages = json!([user(&offer), user(&tick)]);
-        let Reply::Calls { calls, .. } = Turn::read(&request(&messages)).reply(task, first) else {
+        let offer = format!("Current input:\nWork item {item} can be taken up: finish work:t9.1:");
+        let tick =
+            format!("Current input:\nGo on with your current work item {item}: finish work:t9.1:");
+        let messages = json!([
+            user(&offer),
+            call("a", &format!(r#"{{"work_item_id":"{item}"}}"#)),
+            result("a", "the run was aborted"),
+            user(&tick)
+        ]);
+        let turn = Turn::read(&request(&messages));
+        assert_eq!(turn.calls, []);
+        let Reply::Calls { calls, .. } = turn.reply(task, first) else {
             panic!("no calls");
         };
         let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
