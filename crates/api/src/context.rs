@@ -12,6 +12,15 @@ pub struct PinTurnRequest {
     pub turn: u64,
 }
 
+/// Body of `POST /control/agents/{id}/context/limit`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LimitThreadRequest {
+    /// Size above which the agent's thread is folded, in estimated tokens. `null` lets `context.thread_tokens` hold again.
+    /// The model's window bounds the thread as well.
+    pub thread_tokens: Option<u32>,
+}
+
 /// Response to a change of an agent's thread.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextChangeResponse {

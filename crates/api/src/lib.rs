@@ -42,7 +42,7 @@ pub use budget::{
     BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
     ClearBudgetResponse, SetBudgetRequest, UnreadableBudgetView,
 };
-pub use context::{ContextChangeResponse, PinTurnRequest};
+pub use context::{ContextChangeResponse, LimitThreadRequest, PinTurnRequest};
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{
     CreateDeliveryTargetRequest, DeliveryAuthRequest, DeliveryTargetResponse, DeliveryTargetView,

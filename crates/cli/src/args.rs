@@ -8,6 +8,8 @@ mod context;
 mod daemon;
 mod debug;
 mod delivery;
+#[cfg(test)]
+mod guide_tests;
 mod memory;
 mod solve;
 mod storage;

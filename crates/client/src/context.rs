@@ -4,7 +4,7 @@ use crate::answer::Answer;
 use crate::client::{Client, agent_path, control_path};
 use crate::error::Error;
 use crate::view::{Context, ContextChange};
-use holon_api::{EmptyRequest, PinTurnRequest};
+use holon_api::{EmptyRequest, LimitThreadRequest, PinTurnRequest};
 use holon_domain::AgentId;
 
 impl Client {
@@ -59,6 +59,19 @@ impl Client {
         request: &PinTurnRequest,
     ) -> Result<Answer<ContextChange>, Error> {
         self.post(control_path(agent_id, "context/unpin"), request)
+            .await
+    }
+
+    /// Bounds an agent's thread, or lets the setting of the host hold again.
+    ///
+    /// # Errors
+    /// Fails if the host cannot be reached, refuses the request or answers with something else; see [`Error`].
+    pub async fn limit_thread(
+        &self,
+        agent_id: &AgentId,
+        request: &LimitThreadRequest,
+    ) -> Result<Answer<ContextChange>, Error> {
+        self.post(control_path(agent_id, "context/limit"), request)
             .await
     }
 }

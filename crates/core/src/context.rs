@@ -1,6 +1,6 @@
-//! Commands of an operator about the thread of an agent's earlier turns: fold it, clear it, keep a turn whole.
+//! Commands of an operator about the thread of an agent's earlier turns: fold it, clear it, keep a turn whole, bound it.
 //!
-//! A command changes only what the agent's record says about the thread. The first request of a later turn does what was
+//! A command changes only what the agent's record says about the thread, or the bound in its settings. The first request of a later turn does what was
 //! asked, and the commit of its answer records that. Invariant: no command changes what the requests of a turn under way
 //! show.
 
@@ -26,6 +26,7 @@ pub(crate) fn handle(draft: &mut Draft<'_>, command: ContextCommand) -> Result<R
             room,
         } => pin(draft, turn_index, measured, room),
         ContextCommand::Unpin { turn_index } => unpin(draft, turn_index),
+        ContextCommand::Limit { thread_tokens } => limit(draft, thread_tokens),
     }
 }
 
@@ -129,9 +130,24 @@ fn unpin(draft: &mut Draft<'_>, turn_index: u64) -> Result<Reply, Rejection> {
     Ok(Reply::Done)
 }
 
+/// Bounds the thread from the next turn on.
+fn limit(draft: &mut Draft<'_>, thread_tokens: Option<u32>) -> Result<Reply, Rejection> {
+    if draft.agent.thread_tokens == thread_tokens {
+        return Ok(Reply::Unchanged);
+    }
+    draft.change_settings_within(|settings| settings.thread_tokens = thread_tokens)?;
+    draft.event(Event::ThreadChangeRequested(ThreadChangeRequested {
+        change: ThreadChange::Limit,
+        pinned_turn: None,
+        thread_tokens,
+    }));
+    Ok(Reply::Done)
+}
+
 fn record(draft: &mut Draft<'_>, change: ThreadChange, pinned_turn: Option<u64>) {
     draft.event(Event::ThreadChangeRequested(ThreadChangeRequested {
         change,
         pinned_turn,
+        thread_tokens: None,
     }));
 }

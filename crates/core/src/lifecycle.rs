@@ -105,6 +105,7 @@ pub(crate) fn new_settings(new: NewAgent, now: Timestamp) -> AgentSettings {
         reasoning_effort: None,
         thinking_tokens: None,
         fallback_models: None,
+        thread_tokens: None,
         operator_bindings: Vec::new(),
         unsigned_webhooks: false,
         withdrawn_modes: Vec::new(),

@@ -27,7 +27,10 @@ pub struct ContextView {
     /// Tokens of the tools on offer. Absent without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools_tokens: Option<u64>,
-    /// Size above which the thread is folded.
+    /// Bound of this agent's thread, set with `holon context limit`. Absent if `context.thread_tokens` holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_thread_tokens: Option<u32>,
+    /// Size above which the thread is folded: that bound, and never more than 60 % of the model's window.
     pub high_tokens: u64,
     /// Size that a fold aims at.
     pub low_tokens: u64,

@@ -117,6 +117,9 @@ pub struct SpawnOrder {
     pub model: Option<ModelRef>,
     #[serde(default)]
     pub model_options: ModelOptions,
+    /// Bound of its parent's thread. Absent if the setting of the host holds, and in orders of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
     /// Present for a private child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervision: Option<Supervision>,

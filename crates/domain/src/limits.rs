@@ -155,6 +155,10 @@ pub const THREAD_HIGH_PERCENT: usize = 60;
 /// Largest thread in any window, in estimated tokens, unless a setting says otherwise. Above it the oldest turns are
 /// folded into a recap.
 pub const THREAD_TOKENS_MAX: u32 = 160_000;
+/// Smallest bound of a thread that can be set, in estimated tokens. A smaller one has no room for a recap.
+pub const THREAD_TOKENS_LEAST: u32 = 500;
+/// Largest bound of a thread that can be set, in estimated tokens; more than any model's window.
+pub const THREAD_TOKENS_MOST: u32 = 10_000_000;
 /// Size that a fold of the thread aims at, in percent of the size above which it is folded.
 pub const THREAD_LOW_PERCENT: usize = 40;
 /// Most that pinned turns may take together, in percent of that size. A pin beyond it is refused.

@@ -38,6 +38,25 @@ pub fn clock_time(at: Timestamp, zone: &str) -> String {
     format_in(at, zone, "%H:%M:%S")
 }
 
+/// Spells a time as it is stored, with the clock and the offset of the zone: `2026-11-15T00:46:40.123+01:00`. In UTC it ends
+/// in `Z`.
+#[must_use]
+pub fn stamp(at: Timestamp, zone: &str) -> String {
+    if zone == UTC {
+        return at.to_string();
+    }
+    format_in(at, zone, "%Y-%m-%dT%H:%M:%S%.3f%:z")
+}
+
+/// Spells a stored time anew with the clock of the zone. A text that is no time stays as it is.
+#[must_use]
+pub fn restamp(stored: &str, zone: &str) -> String {
+    match stored.parse::<jiff::Timestamp>() {
+        Ok(at) => stamp(Timestamp::from_millis(at.as_millisecond()), zone),
+        Err(_) => stored.to_owned(),
+    }
+}
+
 /// Formats a time; one beyond the calendar is spelled as a number.
 fn format_in(at: Timestamp, zone: &str, form: &str) -> String {
     match jiff::Timestamp::from_millisecond(at.as_millis()) {
@@ -68,6 +87,16 @@ mod tests {
             "Saturday 2026-11-14, 20:16 in America/St_Johns (UTC-03:30)"
         );
         assert_eq!(clock_time(winter, "Asia/Kolkata"), "05:16:40");
+        assert_eq!(stamp(winter, "UTC"), winter.to_string());
+        assert_eq!(
+            stamp(winter, "Europe/Berlin"),
+            "2026-11-15T00:46:40.000+01:00"
+        );
+        assert_eq!(
+            restamp("2026-07-18T23:46:40.123Z", "Asia/Kathmandu"),
+            "2026-07-19T05:31:40.123+05:45"
+        );
+        assert_eq!(restamp("soon", "Asia/Kathmandu"), "soon");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod news;
 pub mod ports;
 pub mod reads;
 pub mod request;
+mod request_trail;
 mod run_once;
 mod shell;
 mod skill_use;

@@ -372,6 +372,7 @@ impl RoundRequest {
                 Some(_) => None,
             },
             context_management: reply.context_management,
+            overlap: None,
             server: self.server,
             intents,
             interjected: self.queued,

@@ -41,6 +41,8 @@ pub struct FrameInput<'a> {
     pub place: &'a Place,
     /// The model that gets the request.
     pub model: &'a ModelRef,
+    /// Most tokens that an answer of the model has.
+    pub answer_tokens: u32,
     /// Number of the turn, counted from 1.
     pub turn_index: u64,
     /// The message this turn answers.
@@ -290,7 +292,8 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     );
     let tools = Candidate::pin(BlockSource::ToolGuidance, policy::tools())
         .or_shorter(|_| stable::SHORT_TOOLS.to_owned());
-    let surroundings = scope::surroundings(input.agent, input.model, input.place);
+    let surroundings =
+        scope::surroundings(input.agent, input.model, input.answer_tokens, input.place);
     [policy]
         .into_iter()
         .chain(delegation::candidate(input.agent))

@@ -12,13 +12,18 @@ use holon_domain::place::Place;
 use holon_domain::summary::{Enforcement, ExecutionPolicy};
 
 /// Describes the agent's surroundings.
-pub(crate) fn surroundings(agent: &AgentRecord, model: &ModelRef, place: &Place) -> String {
+pub(crate) fn surroundings(
+    agent: &AgentRecord,
+    model: &ModelRef,
+    answer_tokens: u32,
+    place: &Place,
+) -> String {
     [
         identity(agent),
         home(agent),
         workspace(agent, place),
         host(place),
-        runtime(model),
+        runtime(model, answer_tokens),
     ]
     .join("\n\n")
 }
@@ -115,9 +120,10 @@ fn by_level(facts: &[(&str, Enforcement)]) -> Vec<String> {
         .collect()
 }
 
-fn runtime(model: &ModelRef) -> String {
+fn runtime(model: &ModelRef, answer_tokens: u32) -> String {
     format!(
-        "Runtime: active_model={}",
+        "# Model\n\nactive_model: {}\nOne answer, its tool calls included, is cut off after {answer_tokens} \
+         tokens; write longer texts in several calls.",
         visible::line(&model.to_string())
     )
 }

@@ -238,6 +238,12 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             post(context::unpin),
         ),
         post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/limit",
+            post(context::limit),
+        ),
+        post_route(
             PROMPT,
             Keep::Decision,
             "/control/agents/{id}/wake",

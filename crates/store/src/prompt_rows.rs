@@ -8,7 +8,7 @@ use crate::reader::Reader;
 use crate::row::{AgentNo, all, json, limit};
 use crate::turn_rows::{FrameTexts, frame_texts};
 use holon_domain::Timestamp;
-use holon_domain::attempt::TokenUsage;
+use holon_domain::attempt::{RequestOverlap, TokenUsage};
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::provider::ContextReduction;
@@ -47,6 +47,8 @@ pub struct RoundUsage {
     pub model_ref: String,
     /// What the provider's servers left out of the request. Absent if it did not allow that.
     pub context_management: Option<ContextReduction>,
+    /// How much of the request begins like the one before. Absent in rows of earlier builds.
+    pub overlap: Option<RequestOverlap>,
 }
 
 /// What the store holds of a prompt.
@@ -177,6 +179,7 @@ fn round(row: &Row) -> Option<RoundUsage> {
         usage: *usage,
         model_ref: tries.model_ref.clone(),
         context_management: tries.context_management,
+        overlap: tries.overlap,
     })
 }
 

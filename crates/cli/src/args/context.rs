@@ -2,6 +2,7 @@
 
 use super::AgentArg;
 use clap::Subcommand;
+use holon_domain::limits::{THREAD_TOKENS_LEAST, THREAD_TOKENS_MOST};
 
 /// Subcommands of `holon context`.
 #[derive(Debug, Subcommand)]
@@ -16,6 +17,22 @@ pub(crate) enum ContextCommand {
     Unpin(PinArgs),
     /// Have the next turn begin an empty conversation; history, memory and work items stay.
     Clear(AgentArg),
+    /// Set the size above which the oldest turns of this agent are folded, in place of the setting
+    /// `context.thread_tokens`; agents that it makes afterwards begin with the same size.
+    Limit(LimitArgs),
+}
+
+/// A size of the conversation.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LimitArgs {
+    /// Estimated tokens of the conversation. 60 % of the model's window is a bound as well.
+    #[arg(required_unless_present = "default", value_parser = clap::value_parser!(u32).range(i64::from(THREAD_TOKENS_LEAST)..=i64::from(THREAD_TOKENS_MOST)))]
+    pub(crate) tokens: Option<u32>,
+    /// Use the setting of the host again.
+    #[arg(long, conflicts_with = "tokens")]
+    pub(crate) default: bool,
+    #[command(flatten)]
+    pub(crate) agent: AgentArg,
 }
 
 /// A turn of an agent.

@@ -6,7 +6,7 @@ use crate::host::Host;
 use crate::output::Output;
 use crate::render::context::{self, Change};
 use crate::target::Target;
-use holon_api::PinTurnRequest;
+use holon_api::{LimitThreadRequest, PinTurnRequest};
 
 /// Runs a subcommand against the agent that it names, or the default one.
 pub(super) async fn run(
@@ -28,6 +28,7 @@ pub(super) async fn run(
         ContextCommand::Clear(agent) => (agent, Change::Clear),
         ContextCommand::Pin(pin) => (pin.agent, Change::Pin(pin.turn)),
         ContextCommand::Unpin(pin) => (pin.agent, Change::Unpin(pin.turn)),
+        ContextCommand::Limit(limit) => (limit.agent, Change::Limit(limit.tokens)),
     };
     let host = Host::find(target, agent.agent, output)?;
     let agent_id = host.agent_id().await?;
@@ -37,6 +38,10 @@ pub(super) async fn run(
         Change::Clear => client.clear_context(&agent_id).await,
         Change::Pin(turn) => client.pin_turn(&agent_id, &PinTurnRequest { turn }).await,
         Change::Unpin(turn) => client.unpin_turn(&agent_id, &PinTurnRequest { turn }).await,
+        Change::Limit(thread_tokens) => {
+            let request = LimitThreadRequest { thread_tokens };
+            client.limit_thread(&agent_id, &request).await
+        }
     };
     let changed = host.check_answer(answer)?;
     output.answer(&changed, |changed| context::change(change, changed));

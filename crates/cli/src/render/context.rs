@@ -14,6 +14,8 @@ pub(crate) enum Change {
     Clear,
     Pin(u64),
     Unpin(u64),
+    /// A bound of the agent's own; absent for that of the host.
+    Limit(Option<u32>),
 }
 
 /// Renders the sizes, the marks, what is asked, the newest fold and the turns.
@@ -21,10 +23,11 @@ pub(crate) fn meter(view: &Context, columns: Option<usize>) -> String {
     let mut lines = vec![
         format!("agent      {}", view.agent_id),
         format!(
-            "thread     {} {} of {} tokens; a fold leaves {}",
+            "thread     {} {} of {} tokens{}; a fold leaves {}",
             bar(view),
             view.thread_tokens,
             view.high_tokens,
+            own_bound(view),
             view.low_tokens
         ),
         format!(
@@ -52,6 +55,15 @@ pub(crate) fn meter(view: &Context, columns: Option<usize>) -> String {
     let rows: Vec<Vec<String>> = view.turns.iter().map(turn).collect();
     let header = ["turn", "tokens", "shown", "began", "by"];
     format!("{summary}\n\n{}", table::render(&header, &rows, columns))
+}
+
+/// Says where the high mark comes from if the agent has a bound of its own.
+fn own_bound(view: &Context) -> String {
+    match view.own_thread_tokens {
+        None => String::new(),
+        Some(own) if own <= view.high_tokens => " (this agent's own limit)".to_owned(),
+        Some(own) => format!(" (60 % of the window; this agent's own limit is {own})"),
+    }
 }
 
 /// Draws how much of the high mark is taken, with the low mark as a stroke.
@@ -161,6 +173,17 @@ pub(crate) fn change(change: Change, done: &ContextChange) -> String {
             format!("turn {turn} is not pinned any more; the next fold may take it")
         }
         Change::Unpin(turn) => format!("turn {turn} was not pinned"),
+        Change::Limit(None) => format!(
+            "the thread of {agent} is{again} bounded by the setting of the host: {} tokens",
+            view.high_tokens
+        ),
+        Change::Limit(Some(own)) if u64::from(own) > view.high_tokens => format!(
+            "the limit of {agent} is{again} {own} tokens; 60 % of the model's window is less, so {} hold",
+            view.high_tokens
+        ),
+        Change::Limit(Some(own)) => {
+            format!("the thread of {agent} is{again} folded above {own} tokens")
+        }
     }
 }
 
@@ -256,5 +279,37 @@ mod tests {
             let text = change(asked, &done);
             assert!(text.contains(words), "{text}");
         }
+    }
+
+    #[test]
+    fn an_own_limit_is_told_with_what_holds() {
+        for (changes, wanted) in [
+            (json!({}), "of 100000 tokens; a fold"),
+            (
+                json!({"own_thread_tokens": 100_000}),
+                "of 100000 tokens (this agent's own limit); a fold",
+            ),
+            (
+                json!({"own_thread_tokens": 900_000}),
+                "of 100000 tokens (60 % of the window; this agent's own limit is 900000); a fold",
+            ),
+        ] {
+            let text = meter(&view(&changes), None);
+            assert!(text.contains(wanted), "{wanted} in {text}");
+        }
+        let said = |limit, changed| {
+            let context = view(&json!({}));
+            change(Change::Limit(limit), &ContextChange { context, changed })
+        };
+        assert_eq!(
+            said(Some(90_000), true),
+            "the thread of main is folded above 90000 tokens"
+        );
+        assert_eq!(
+            said(None, false),
+            "the thread of main is already bounded by the setting of the host: 100000 tokens"
+        );
+        let wide = said(Some(300_000), true);
+        assert!(wide.ends_with("so 100000 hold"), "{wide}");
     }
 }

@@ -108,9 +108,12 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
             "memory     revision {}, compression epoch {}",
             shown.working_memory_revision, shown.compression_epoch
         ),
+    ];
+    lines.extend(fixed(shown));
+    lines.extend([
         String::new(),
         format!("{:<19}{:<14}{:>8}  decision", "part", "stability", "tokens"),
-    ];
+    ]);
     lines.extend(shown.blocks.iter().map(part));
     if !shown.thread.is_empty() {
         lines.push(String::new());
@@ -130,6 +133,28 @@ fn parts(shown: &ShownPrompt) -> Vec<String> {
     }
     lines.push(String::new());
     lines
+}
+
+/// Says where the part ends that stays the same from request to request, and where a provider may be told to cache.
+fn fixed(shown: &ShownPrompt) -> Vec<String> {
+    let Some(last) = shown.cache_marks.last() else {
+        return Vec::new();
+    };
+    let marks: Vec<String> = shown
+        .cache_marks
+        .iter()
+        .map(|mark| format!("{} ({} tokens)", mark.after, mark.tokens))
+        .collect();
+    vec![
+        format!(
+            "fixed      {} tokens: the tools and the parts down to {}; the same in every request until the thread is folded or one of them changes",
+            shown.fixed_tokens, last.after
+        ),
+        format!(
+            "marks      after {}; further ones move with the end of the request (Anthropic takes 4 in all; other protocols need none)",
+            marks.join(", ")
+        ),
+    ]
 }
 
 /// Renders the limits of the model with their sources.
@@ -211,9 +236,25 @@ fn round(round: &RoundCache) -> String {
         .map_or_else(String::new, |share| format!(" ({:.0} %)", share * 100.0));
     let reduced = round.context_management.map_or_else(String::new, reduction);
     format!(
-        "round      {}.{}: {} tokens read, {} from the cache{share}{reduced}",
-        round.turn_index, round.round, round.input_tokens, round.cached_tokens
+        "round      {}.{}: {} tokens read, {} from the cache{share}{}{reduced}",
+        round.turn_index,
+        round.round,
+        round.input_tokens,
+        round.cached_tokens,
+        overlap(round)
     )
+}
+
+/// Says how much of a request begins like the one before.
+fn overlap(round: &RoundCache) -> String {
+    match (round.request_bytes, round.same_bytes) {
+        (None, _) => String::new(),
+        (Some(bytes), None) => format!("; {bytes} bytes, with no request before to compare"),
+        (Some(bytes), Some(same)) => {
+            let percent = same.saturating_mul(100) / bytes.max(1);
+            format!("; {same} of {bytes} bytes begin like the request before ({percent} %)")
+        }
+    }
 }
 
 /// Describes what the provider's servers left out of a request; empty if they left out nothing.
@@ -254,6 +295,7 @@ mod tests {
             "prompt": {
                 "turn_index": 7, "model_ref": "a/b", "budget_tokens": 9000, "tools_tokens": 10, "prompt_tokens": 20,
                 "prompt_cache_key": "k", "context_fingerprint": "f", "blocks": [], "turn_tokens": 970,
+                "fixed_tokens": 25, "cache_marks": [{"after": "policy", "tokens": 15}, {"after": "surroundings", "tokens": 25}],
                 "thread": [
                     {"items": 1, "tokens": 300, "text": "Recap of your earlier turns"},
                     {"turn_index": 6, "items": 4, "tokens": 700},
@@ -267,8 +309,10 @@ mod tests {
             },
             "rounds": [
                 {"turn_index": 7, "round": 2, "input_tokens": 50, "cached_tokens": 0,
-                    "context_management": {"cleared_tool_uses": 3, "cleared_input_tokens": 900}},
-                {"turn_index": 7, "round": 1, "input_tokens": 40, "cached_tokens": 0, "context_management": {}},
+                    "context_management": {"cleared_tool_uses": 3, "cleared_input_tokens": 900},
+                    "request_bytes": 2_000, "same_bytes": 1_900},
+                {"turn_index": 7, "round": 1, "input_tokens": 40, "cached_tokens": 0, "context_management": {},
+                    "request_bytes": 1_000},
             ],
         }))
         .expect("a view");
@@ -281,8 +325,10 @@ mod tests {
             "recap              1 to 20            600  no more: a later recap stands for it",
             "recap              1 to 40            800  in place of its rounds",
             "message            41                  70  whole",
-            "round      7.2: 50 tokens read, 0 from the cache; the provider cleared 3 tool results (900 tokens)",
-            "round      7.1: 40 tokens read, 0 from the cache",
+            "round      7.2: 50 tokens read, 0 from the cache; 1900 of 2000 bytes begin like the request before (95 %); the provider cleared 3 tool results (900 tokens)",
+            "round      7.1: 40 tokens read, 0 from the cache; 1000 bytes, with no request before to compare",
+            "fixed      25 tokens: the tools and the parts down to surroundings; the same in every request until the thread is folded or one of them changes",
+            "marks      after policy (15 tokens), surroundings (25 tokens); further ones move with the end of the request (Anthropic takes 4 in all; other protocols need none)",
             "rounds             41 to 43           100  as they were; a small window shortens their results",
         ] {
             assert!(lines.contains(&line), "{line}\n{text}");

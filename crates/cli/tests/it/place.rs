@@ -90,6 +90,17 @@ fn a_turn_names_the_zone_the_branch_and_the_changes_and_the_next_turn_repeats_it
     );
     assert_eq!(system_prompt(third), system, "the base is frozen");
 
+    for args in [&["tail"][..], &["tail", "--after", "0"]] {
+        let shown = world.run(&[args, &["--agent", "scout"]].concat());
+        let rows = shown.answer().lines().filter(|line| line.starts_with("20"));
+        let rows: Vec<&str> = rows.collect();
+        assert!(!rows.is_empty(), "{shown:?}");
+        for row in rows {
+            let (time, _) = row.split_once(' ').unwrap();
+            assert!(time.ends_with("+05:45"), "{row}");
+        }
+    }
+
     let wrong = world.run(&["config", "set", "operator.time_zone", "Nowhere/City"]);
     assert_ne!(wrong.code, Some(0), "{wrong:?}");
     drop(served);

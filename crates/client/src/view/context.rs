@@ -14,6 +14,8 @@ pub struct Context {
     /// Tokens of what stands before the thread.
     pub base_tokens: Option<u64>,
     pub tools_tokens: Option<u64>,
+    /// Bound of this agent's thread. Absent if the setting of the host holds.
+    pub own_thread_tokens: Option<u64>,
     /// Size above which the thread is folded.
     pub high_tokens: u64,
     /// Size that a fold aims at.

@@ -1,7 +1,7 @@
 //! The kinds of values that keys share, with their bounds and words.
 
 use super::Kind;
-use holon_domain::limits;
+use holon_domain::limits::{self, THREAD_TOKENS_LEAST, THREAD_TOKENS_MOST};
 use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
 use holon_domain::web::{SearchMode, SearchProviderKind};
 
@@ -18,8 +18,8 @@ pub(super) const WINDOW: Kind = Kind::Number {
     max: 100_000_000,
 };
 pub(super) const THREAD_TOKENS: Kind = Kind::Number {
-    min: 500,
-    max: 10_000_000,
+    min: THREAD_TOKENS_LEAST as u64,
+    max: THREAD_TOKENS_MOST as u64,
 };
 pub(super) const PERCENT: Kind = Kind::Number { min: 1, max: 100 };
 pub(super) const TOOL_TOKENS: Kind = Kind::Number {

@@ -60,8 +60,8 @@ pub const KEYS: &[Key] = &[
     with_default(
         "model.unknown_fallback.runtime_max_output_tokens",
         TOKENS,
-        "4096",
-        "Tokens such a model may write in one round.",
+        "16384",
+        "Tokens such a model may write in one round, and at most a third of its window.",
     ),
     key(
         "models.catalog.<provider/model>.display_name",
@@ -197,7 +197,7 @@ pub const KEYS: &[Key] = &[
         "context.thread_tokens",
         THREAD_TOKENS,
         "160000",
-        "Estimated tokens of an agent's thread, its earlier turns as its model is shown them, above which the oldest are folded into a recap. 60 % of the model's window is a bound as well.",
+        "Estimated tokens of an agent's thread, its earlier turns as its model is shown them, above which the oldest are folded into a recap. 60 % of the model's window is a bound as well. `holon context limit` sets it for one agent.",
     ),
     with_default(
         "context.cold_after_secs",

@@ -96,6 +96,8 @@ pub enum ContextCommand {
     },
     /// Takes a pin back. The turn is shown until a later turn folds the thread.
     Unpin { turn_index: u64 },
+    /// Bounds the thread of this agent; `None` if the setting of the host shall hold again.
+    Limit { thread_tokens: Option<u32> },
 }
 
 /// An ended turn whose size the shell has found out.

@@ -1,6 +1,6 @@
 //! A round of a turn: a model's answer as it enters a decision, and the calls of a round as the log holds them.
 
-use holon_domain::attempt::TokenUsage;
+use holon_domain::attempt::{RequestOverlap, TokenUsage};
 use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
 use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
@@ -92,6 +92,8 @@ pub struct RoundAnswer {
     pub implausible_usage: Option<TokenUsage>,
     /// What the provider's servers left out of the request; `None` if it did not allow that.
     pub context_management: Option<ContextReduction>,
+    /// How much of the request begins like the one before.
+    pub overlap: Option<RequestOverlap>,
     /// Queued messages that the request contained. The commit of the answer consumes them.
     pub interjected: Vec<QueueEntry>,
     /// Operator messages that are too long to join this turn. They stay queued and get turns of their own.

@@ -112,6 +112,25 @@ fn an_ask_is_recorded_once_and_the_newest_one_counts() {
 }
 
 #[test]
+fn a_bound_is_kept_in_the_settings_and_taken_back() {
+    for mut world in [states::idle(), states::calling_model(), states::stopped()] {
+        let from = world.events.len();
+        for (thread_tokens, reply) in [
+            (None, Reply::Unchanged),
+            (Some(9_000), Reply::Done),
+            (Some(9_000), Reply::Unchanged),
+            (None, Reply::Done),
+        ] {
+            let limit = Input::Context(ContextCommand::Limit { thread_tokens });
+            assert_eq!(world.send(limit).reply, Ok(reply), "{thread_tokens:?}");
+            assert_eq!(world.agent.settings.thread_tokens, thread_tokens);
+        }
+        assert_eq!(requested(&world, from), ["Limit None", "Limit None"]);
+        assert_eq!(world.violations(), []);
+    }
+}
+
+#[test]
 fn an_ask_is_done_by_the_first_answer_of_a_later_turn() {
     let mut world = states::calling_model();
     world.send(ask(ThreadCommand::Fold));

@@ -206,6 +206,7 @@ impl ModelAnswer {
         let words = (!self.words.is_empty()).then_some(words);
         RoundAnswer {
             context_management: None,
+            overlap: None,
             learned: None,
             server: Default::default(),
             blocks: Arc::new(words.into_iter().chain(calls).collect()),

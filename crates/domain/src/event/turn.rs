@@ -231,6 +231,8 @@ pub enum ThreadChange {
     Pin,
     /// A turn may give way to the next fold.
     Unpin,
+    /// The thread has another bound.
+    Limit,
     /// A change of another build.
     #[serde(other)]
     Other,
@@ -240,11 +242,15 @@ pub enum ThreadChange {
 /// [`Event::ThreadChangeRequested`](super::Event::ThreadChangeRequested).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadChangeRequested {
-    /// What was asked for: `fold`, `clear`, `pin` or `unpin`.
+    /// What was asked for: `fold`, `clear`, `pin`, `unpin` or `limit`.
     pub change: ThreadChange,
     /// Turn that a pin is about. Absent for the other changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pinned_turn: Option<u64>,
+    /// New bound of the thread, in estimated tokens. Absent for the other changes, and if the setting of the host holds
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
 }
 
 /// State of one item of a batch after the run of the batch was aborted.

@@ -50,6 +50,19 @@ impl ControlHandle {
             .await
     }
 
+    /// Bounds an agent's thread, or lets the setting of the host hold again. Returns false if it is so already.
+    ///
+    /// # Errors
+    /// When there is no such agent, it takes nothing more, or storage fails.
+    pub async fn limit_thread(
+        &self,
+        agent_id: &AgentId,
+        thread_tokens: Option<u32>,
+    ) -> Result<bool, Error> {
+        self.change_context(agent_id, ContextCommand::Limit { thread_tokens })
+            .await
+    }
+
     async fn change_context(
         &self,
         agent_id: &AgentId,

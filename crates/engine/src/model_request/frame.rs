@@ -162,6 +162,7 @@ pub(super) fn build_frame(
         guidance: &files.guidance,
         place: &files.place,
         model,
+        answer_tokens: budget.answer_tokens,
         turn_index: rows.turn.turn_index,
         current,
         waits: &rows.turn.waits,

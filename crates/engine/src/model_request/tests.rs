@@ -344,6 +344,7 @@ fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
             ceiling: None,
             is_refused: false,
             tokens: 24_000,
+            answer_tokens: 4_096,
             is_assumed,
         };
         super::conversation_room(estimated, budget)

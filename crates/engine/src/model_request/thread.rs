@@ -102,9 +102,9 @@ impl ThreadTerms {
         cold_tokens: THREAD_COLD_TOKENS as usize,
     };
 
-    /// Returns the marks of an agent's thread for a model's window.
-    pub(crate) fn marks(self, window_tokens: u32) -> Marks {
-        Marks::of(window_tokens, self.most_tokens)
+    /// Returns the marks of an agent's thread for a model's window. A bound of the agent's own replaces that of the host.
+    pub(crate) fn marks(self, window_tokens: u32, own_tokens: Option<u32>) -> Marks {
+        Marks::of(window_tokens, own_tokens.or(self.most_tokens))
     }
 
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
@@ -143,7 +143,7 @@ impl RequestThread {
         Self {
             thread: Thread::new(state, rows.past.fold.clone(), known.turns.clone())
                 .with_episodes(episodes),
-            marks: terms.marks(policy.context_window_tokens),
+            marks: terms.marks(policy.context_window_tokens, rows.agent.thread_tokens),
             turn_index: rows.turn.turn_index,
             focus: current.map(|current| current.id.clone()),
         }

@@ -54,6 +54,7 @@ impl ReadHandle {
         let marks = self.marks(&read);
         let cold = self.coldness(&read.agent);
         let turns = turns(&read, &thread);
+        let own_tokens = read.agent.thread_tokens;
         let ThreadRows { agent, rows, model } = read;
         let (fold, has_more) = (rows.past.fold.clone(), rows.past.is_cut);
         let state = agent.thread.clone();
@@ -80,6 +81,7 @@ impl ReadHandle {
             thread_tokens: count(thread.tokens()),
             base_tokens: draft.as_ref().map(base_tokens),
             tools_tokens: draft.as_ref().map(|draft| draft.tools_tokens),
+            own_thread_tokens: own_tokens,
             high_tokens: count(marks.high),
             low_tokens: count(marks.low),
             pin_tokens: count(marks.pins),
@@ -155,7 +157,7 @@ impl ReadHandle {
     fn marks(&self, read: &ThreadRows) -> Marks {
         let window = read.model.as_ref();
         let window = window.map_or(u32::MAX, |(_, policy)| policy.context_window_tokens);
-        self.thread_terms.marks(window)
+        self.thread_terms.marks(window, read.agent.thread_tokens)
     }
 
     fn coldness(&self, agent: &AgentRecord) -> ColdThread {

@@ -15,12 +15,12 @@ use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
-use holon_domain::model::{ConversationItem, ModelRef};
+use holon_domain::model::{ConversationItem, ModelRef, Stability};
 use holon_domain::place::Place;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource};
 use holon_domain::prompt_view::{
-    DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, ThreadPart, TurnPart,
-    TurnPartKind,
+    CacheMark, DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, ThreadPart,
+    TurnPart, TurnPartKind,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
@@ -229,6 +229,7 @@ fn draft(
         guidance: &files.guidance,
         place: &files.place,
         model,
+        answer_tokens: policy.max_output_tokens,
         turn_index: rows.turn_index,
         current,
         waits: &current.waits,
@@ -284,6 +285,7 @@ fn cache_use(round: &RoundUsage) -> RoundCacheUse {
         round.round,
         &round.usage,
         round.context_management,
+        round.overlap,
     )
 }
 
@@ -310,6 +312,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         guidance: &Guidance::default(),
         place: &Place::default(),
         model,
+        answer_tokens: policy.max_output_tokens,
         turn_index: rows.turn_index,
         current: &rows.current,
         waits: &rows.frame.waits,
@@ -335,15 +338,19 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
     let shown = blocks.iter().filter(|block| block.text.is_some());
     let turn_parts =
         holon_prompt::conversation::explain(&rows.entries, &rows.joined, holon_tools::receipt);
+    let tools_tokens = recorded.filter(|_| ceiling.is_none()).map_or_else(
+        || estimated_tokens(&tools),
+        |size| u64::from(size.tools_tokens),
+    );
+    let cache_marks = cache_marks(&blocks, tools_tokens);
     ShownPrompt {
         turn_index: rows.turn_index,
         model_ref: model.to_string(),
         policy: *policy,
         budget_tokens: input.budget_tokens,
-        tools_tokens: recorded.filter(|_| ceiling.is_none()).map_or_else(
-            || estimated_tokens(&tools),
-            |size| u64::from(size.tools_tokens),
-        ),
+        tools_tokens,
+        fixed_tokens: cache_marks.last().map_or(tools_tokens, |mark| mark.tokens),
+        cache_marks,
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
@@ -354,6 +361,34 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         turn_parts,
         blocks,
     }
+}
+
+/// Returns the marks inside the lasting text: behind the policy, behind the lasting text of the agent, and behind the facts
+/// about its surroundings, which are the blocks of the system text.
+fn cache_marks(blocks: &[PromptBlockView], tools_tokens: u64) -> Vec<CacheMark> {
+    let mut tokens = tools_tokens;
+    let mut marks: Vec<(Stability, bool, CacheMark)> = Vec::new();
+    for block in blocks.iter().filter(|block| block.text.is_some()) {
+        let decision = &block.decision;
+        if decision.stability == Stability::TurnScoped {
+            continue;
+        }
+        tokens += u64::from(decision.to_tokens);
+        let own = decision.source == BlockSource::Surroundings;
+        let mark = CacheMark {
+            after: decision.source,
+            tokens,
+        };
+        match marks.last_mut() {
+            Some((stability, is_own, last))
+                if *stability == decision.stability && *is_own == own =>
+            {
+                *last = mark;
+            }
+            Some(_) | None => marks.push((decision.stability, own, mark)),
+        }
+    }
+    marks.into_iter().map(|(_, _, mark)| mark).collect()
 }
 
 /// What the first request of a turn could take, and its tools took of that.

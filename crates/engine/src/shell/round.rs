@@ -4,6 +4,7 @@
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
 use crate::model_request::{self, KnownThread, RequestFiles, RequestTerms, RoundRequest};
+use crate::request_trail::RequestTrail;
 use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
@@ -63,6 +64,14 @@ impl Shell {
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let expanded = self.expand_request(agent_id, &round.request).await;
         let request = expanded.as_ref().unwrap_or(&round.request);
+        let too_long = round.over_length();
+        let overlap = match too_long {
+            Some(_) => None,
+            None => Some(
+                self.request_trails
+                    .note(agent_id, RequestTrail::of(request)),
+            ),
+        };
         let sent = AtomicU64::new(0);
         let text = |piece: &str| {
             // The answer may repeat a token, in pieces that nothing recognises. Its record conceals it.
@@ -81,7 +90,7 @@ impl Shell {
             holon_fault::hit("round.delta");
         };
         let call = async {
-            match round.over_length() {
+            match too_long {
                 Some(failure) => Err(failure),
                 None => self.ports.model.call(request, &text, cancel.clone()).await,
             }
@@ -106,7 +115,11 @@ impl Shell {
             provider_ms: self.millis_since(asked),
         };
         let mut entropy = self.ports.entropy.source();
-        Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
+        let mut outcome = round.outcome(stamp, reply, timing, entropy.as_mut());
+        if let Input::RoundAnswered { answer, .. } = &mut outcome {
+            answer.overlap = overlap;
+        }
+        Some(outcome)
     }
 
     /// Asks the server of a model for the window that is otherwise assumed.

@@ -165,7 +165,7 @@ fn has_brief_tools(request: &ModelRequest) -> bool {
 
 #[tokio::test]
 async fn no_pin_gives_way_while_the_arguments_of_the_tools_are_described() {
-    for (window, is_brief) in [(4_096, true), (8_192, true), (16_384, false)] {
+    for (window, is_brief) in [(4_096, true), (8_192, true), (18_432, false)] {
         let (house, _stating, host) = stating_house(exactly(window)).await;
         house.guidance.set(instructions(&rules().repeat(2)));
         prompt(&host, "main", "Look.").await;

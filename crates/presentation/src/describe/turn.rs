@@ -212,9 +212,12 @@ fn thread_change_requested(e: &ThreadChangeRequested) -> Description {
         ThreadChange::Clear => "The next turn begins an empty conversation",
         ThreadChange::Pin => "Turn pinned",
         ThreadChange::Unpin => "Turn unpinned",
+        ThreadChange::Limit => "Size of the conversation limited",
         ThreadChange::Other => "Change of the conversation asked for",
     };
-    Description::outcome(title).with_some("turn", e.pinned_turn.as_ref())
+    Description::outcome(title)
+        .with_some("turn", e.pinned_turn.as_ref())
+        .with_some("tokens", e.thread_tokens.as_ref())
 }
 
 const fn fold_cause(cause: FoldCause) -> &'static str {

@@ -72,6 +72,7 @@ impl Scene {
             guidance: &self.guidance,
             place: &self.place,
             model: &self.model,
+            answer_tokens: 8_192,
             turn_index: 1,
             current: &self.current,
             waits: &self.current.waits,

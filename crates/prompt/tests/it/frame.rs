@@ -101,7 +101,7 @@ fn the_agents_surroundings_are_stated_with_what_is_not_enforced() {
         "backend host_local",
         "\nhard_enforced: cwd, projection\n",
         "\nnot_enforced: paths, writes, network, secrets, child processes\n",
-        "Runtime: active_model=scripted/hello.json",
+        "active_model: scripted/hello.json",
     ] {
         assert!(text.contains(fact), "{fact} in {text}");
     }
@@ -236,6 +236,7 @@ fn a_frame_states_the_host_the_zone_and_the_repository() {
         "# This host\n\nsystem: linux (x86_64)\nhost_name: workshop\nshell: /bin/bash\n",
         "`rg` is not installed: search with `grep -rn` and `find`.",
         "operator_time_zone: Europe/Berlin",
+        "One answer, its tool calls included, is cut off after 8192 tokens;",
     ] {
         assert!(surroundings.contains(fact), "{fact} in {surroundings}");
     }

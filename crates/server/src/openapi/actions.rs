@@ -13,7 +13,7 @@ use holon_api::{
     CreateTokenRequest, CreateTokenResponse, CreateTriggerRequest, CreateWorkItemRequest,
     DebugPromptRequest, DebugPromptResponse, DeleteAgentResponse, DeliveryTargetResponse,
     DetachWorkspaceRequest, EmptyRequest, EnqueueRequest, ExportAgentRequest, ExportReport,
-    InstallSkillRequest, OperatorBindingResponse, OperatorIngressRequest,
+    InstallSkillRequest, LimitThreadRequest, OperatorBindingResponse, OperatorIngressRequest,
     OperatorTransportBindingRequest, PinTurnRequest, PromptRequest, PruneRequest, PruneResponse,
     RebuildMemoryRequest, ReloadResponse, RemoveDeliveryTargetResponse, RetryDeliveriesResponse,
     RevealTriggerResponse, RevokeBindingResponse, RevokeTokenResponse, RunRequest,
@@ -145,6 +145,12 @@ pub(super) const ACTIONS: &[Operation] = &[
         "/control/agents/{id}/context/unpin",
         "Lets a pinned turn give way to the next fold.",
         schema_of::<PinTurnRequest>,
+        Typed(schema_of::<ContextChangeResponse>),
+    ),
+    act(
+        "/control/agents/{id}/context/limit",
+        "Bounds an agent's thread in place of `context.thread_tokens`.",
+        schema_of::<LimitThreadRequest>,
         Typed(schema_of::<ContextChangeResponse>),
     ),
     act(

@@ -340,6 +340,14 @@ impl RequestFault {
             "write it like that; `holon config models list` shows what there is",
         ),
     );
+    pub(crate) const THREAD_LIMIT: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_thread_limit",
+            "the bound of the thread is out of range",
+            "the message names the range",
+        ),
+    );
     pub(crate) const MODEL_OPTION: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -441,7 +449,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 52] = [
+    pub(crate) const ALL: [Self; 53] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -482,6 +490,7 @@ impl RequestFault {
         Self::CURSOR_AHEAD,
         Self::EPOCH,
         Self::MODEL_REF,
+        Self::THREAD_LIMIT,
         Self::MODEL_OPTION,
         Self::CLAIMED_AUTHORITY,
         Self::NO_CONTENT,

@@ -2,13 +2,14 @@
 
 use crate::body::{JsonBody, OptionalJson};
 use crate::extract::{AgentPath, NoParams, Params, clamp_seq};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, RequestFault};
 use crate::state::{Act, ActState, ReadState};
 use axum::Json;
 use axum::extract::State;
-use holon_api::{ContextChangeResponse, EmptyRequest, PinTurnRequest};
+use holon_api::{ContextChangeResponse, EmptyRequest, LimitThreadRequest, PinTurnRequest};
 use holon_domain::AgentId;
 use holon_domain::context_view::ContextView;
+use holon_domain::limits::{THREAD_TOKENS_LEAST, THREAD_TOKENS_MOST};
 use holon_domain::thread::ThreadCommand;
 
 /// `GET /agents/{id}/context`: returns the sizes of an agent's thread with its turns and marks.
@@ -65,6 +66,28 @@ pub(crate) async fn unpin(
     JsonBody(request): JsonBody<PinTurnRequest>,
 ) -> Result<Json<ContextChangeResponse>, Refusal> {
     let changed = state.control.unpin_turn(&agent_id, request.turn).await?;
+    answer(&state, &agent_id, changed).await
+}
+
+/// `POST /control/agents/{id}/context/limit`: bounds the agent's own thread.
+pub(crate) async fn limit(
+    Act(state): Act,
+    AgentPath(agent_id): AgentPath,
+    Params(NoParams {}): Params<NoParams>,
+    JsonBody(request): JsonBody<LimitThreadRequest>,
+) -> Result<Json<ContextChangeResponse>, Refusal> {
+    let range = THREAD_TOKENS_LEAST..=THREAD_TOKENS_MOST;
+    if let Some(tokens) = request
+        .thread_tokens
+        .filter(|tokens| !range.contains(tokens))
+    {
+        let words = format!(
+            "thread_tokens is {tokens}; give {THREAD_TOKENS_LEAST} to {THREAD_TOKENS_MOST}, or null for the setting of the host"
+        );
+        return Err(RequestFault::THREAD_LIMIT.refuse(words));
+    }
+    let limited = state.control.limit_thread(&agent_id, request.thread_tokens);
+    let changed = limited.await?;
     answer(&state, &agent_id, changed).await
 }
 

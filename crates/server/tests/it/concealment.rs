@@ -6,7 +6,7 @@ use holon_server::routes;
 use serde_json::{Value, json};
 
 /// Routes that change something and take names, numbers and references alone, or words for a port and not for a row.
-const WITHOUT_WORDS: [&str; 48] = [
+const WITHOUT_WORDS: [&str; 49] = [
     "/control/agents/{id}/create",
     "/control/agents/{id}/export",
     "/control/agents/{id}/import",
@@ -21,6 +21,7 @@ const WITHOUT_WORDS: [&str; 48] = [
     "/control/agents/{id}/context/clear",
     "/control/agents/{id}/context/pin",
     "/control/agents/{id}/context/unpin",
+    "/control/agents/{id}/context/limit",
     "/control/agents/{id}/work-items/{item}/complete",
     "/control/agents/{id}/work-items/{item}/resume",
     "/control/agents/{id}/waits/{wait}/cancel",

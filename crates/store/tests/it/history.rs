@@ -41,6 +41,7 @@ fn answer(text: &str) -> LogEntry {
             failed: Vec::new(),
             context_management: None,
             implausible_usage: None,
+            overlap: None,
         },
     }
 }

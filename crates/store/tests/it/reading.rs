@@ -38,6 +38,7 @@ fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
         failed: Vec::new(),
         context_management: None,
         implausible_usage: None,
+        overlap: None,
     };
     LogEntry::AssistantRound {
         round,

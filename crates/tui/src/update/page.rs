@@ -381,7 +381,7 @@ pub(super) fn tick(model: &mut Model) -> Vec<Command> {
     }
     let shows_newest = |top: &&Overlay| top.page == Page::Events && top.selected == 0;
     if model.overlays.last().as_ref().is_some_and(shows_newest) {
-        let entries = crate::pages::events(model.conversation.events().iter().rev());
+        let entries = crate::pages::events(model.conversation.events().iter().rev(), model.zone());
         if let Some(top) = model.overlay() {
             top.entries = entries;
         }

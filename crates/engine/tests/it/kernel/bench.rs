@@ -195,6 +195,7 @@ impl KernelBench {
             kept: Vec::new(),
             context: ContextSize::default(),
             context_management: None,
+            overlap: None,
             learned: None,
             server: Default::default(),
             timing: RoundTiming {
