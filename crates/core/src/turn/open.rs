@@ -60,6 +60,7 @@ pub(crate) fn open(
         followups: 0,
         usage: Default::default(),
         prompt_ceiling: None,
+        refused: None,
         answered_tokens: 0,
         spending: Default::default(),
         call: None,

@@ -5,13 +5,15 @@
 
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::block::Block;
 use holon_domain::limits::{
     THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
 };
 use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::model::{ConversationItem, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::thread::{FoldCause, ThreadCommand, ThreadState};
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, RequestForm, ShownContent};
 use holon_prompt::thread::{FoldTarget, Marks, PastTurn, ShownTurn, Thread, render};
 use holon_store::{PastRows, PastTurnRows, TurnRows};
 
@@ -126,6 +128,7 @@ pub(super) struct RequestThread {
     marks: Marks,
     turn_index: u64,
     focus: Option<WorkItemId>,
+    form: RequestForm,
 }
 
 impl RequestThread {
@@ -136,7 +139,14 @@ impl RequestThread {
         policy: ModelPolicy,
         terms: ThreadTerms,
     ) -> Self {
-        let state = &rows.agent.thread;
+        let form = rows.turn.request_form();
+        let state = &ThreadState {
+            sealed_from: match form {
+                RequestForm::Whole => rows.agent.thread.sealed_from,
+                RequestForm::Unsealed | RequestForm::Folded => u64::MAX,
+            },
+            ..rows.agent.thread.clone()
+        };
         let current = rows.agent.work.current.as_ref();
         let remembered = rows.memory.as_ref();
         let episodes = remembered.map_or_else(Vec::new, |memory| memory.episodes.clone());
@@ -146,12 +156,21 @@ impl RequestThread {
             marks: terms.marks(policy.context_window_tokens),
             turn_index: rows.turn.turn_index,
             focus: current.map(|current| current.id.clone()),
+            form,
         }
+    }
+
+    /// Returns true if the rounds of the turn are shown without sealed blocks, because what stood before them is not as
+    /// it was, or because a provider refused such blocks.
+    pub(super) fn is_unsealed(&self, state: &ThreadState) -> bool {
+        self.thread.is_folded_now()
+            || self.form != RequestForm::Whole
+            || state.sealed_from > self.turn_index
     }
 
     /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
     /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
-    /// cold; a refused request leaves little of it. Returns true if the request has another thread now.
+    /// cold; a refused request leaves little of it, or no turn as it was. Returns true if the request has another thread now.
     pub(super) fn fold_at_start(
         &mut self,
         rows: &TurnRows,
@@ -161,7 +180,9 @@ impl RequestThread {
         is_refused: bool,
     ) -> bool {
         self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
-        if is_refused {
+        if self.form == RequestForm::Folded {
+            self.fold(FoldCause::Invalid, self.marks.low);
+        } else if is_refused {
             self.fold(FoldCause::Refused, room / ROUNDS_SHARE);
         } else if rows.frame.is_none() {
             self.fold_if_due(rows, known, terms);
@@ -214,6 +235,26 @@ impl RequestThread {
         let before = self.thread.tokens();
         self.fold(FoldCause::Room, kept);
         self.thread.tokens() < before
+    }
+}
+
+/// Returns what a request holds that another form of it would leave out.
+pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
+    let lineage = request.model.to_string();
+    let is_sealed = |block: &Block| match block {
+        Block::Reasoning { opaque, .. } => {
+            opaque.as_ref().is_some_and(|seal| seal.lineage == lineage)
+        }
+        Block::Text { .. } | Block::ToolCall(_) => false,
+    };
+    let holds_seal = |item: &ConversationItem| match item {
+        ConversationItem::Assistant { blocks, .. } => blocks.iter().any(is_sealed),
+        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => false,
+    };
+    let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    ShownContent {
+        seals: earlier.any(holds_seal) || request.conversation.iter().any(holds_seal),
+        turns: request.thread.iter().any(|turn| turn.turn_index.is_some()),
     }
 }
 

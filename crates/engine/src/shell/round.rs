@@ -12,6 +12,7 @@ use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
+use holon_domain::turn::ShownContent;
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -183,6 +184,7 @@ impl Shell {
         Input::AttemptFailed {
             stamp,
             attempt: Box::new(FailedAttempt {
+                shown: ShownContent::default(),
                 implausible_usage: None,
                 failure,
                 timing,

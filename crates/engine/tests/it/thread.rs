@@ -100,7 +100,7 @@ async fn a_result_that_was_cut_for_its_turn_is_shown_so_by_later_turns_and_rules
 }
 
 /// The folds in an agent's log.
-async fn folds(house: &House) -> Vec<ThreadFold> {
+pub(crate) async fn folds(house: &House) -> Vec<ThreadFold> {
     let read = house.readers().read(|reader| {
         let (no, _) = reader.agent(&agent("main"))?.expect("an agent");
         let entries = reader.turn_entries(no, 1)?;
