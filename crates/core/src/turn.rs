@@ -25,6 +25,7 @@ mod invalid_rounds;
 pub(crate) mod notice;
 mod notification;
 mod open;
+mod refusal;
 mod round;
 mod suspension;
 mod tries;

@@ -8,6 +8,7 @@ use crate::id::WorkItemId;
 use crate::model::ConversationItem;
 use crate::prompt_plan::{BlockSource, PartLength};
 use crate::queue::MessageSeq;
+use crate::time::Timestamp;
 use crate::turn::LogSeq;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +23,7 @@ pub struct ThreadState {
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub from_entry: LogSeq,
     /// First turn that is shown with its sealed blocks. A model binds them to all that stood before, so every fold moves
-    /// this to the turn that folded.
+    /// this to the turn that folded. A provider that refused them moves it to the turn after.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub sealed_from: u64,
     /// Turns that stay whole through folds, oldest first.
@@ -95,8 +96,10 @@ pub enum FoldCause {
     Room,
     /// The provider's cache had expired, and something other than the operator began the turn.
     Cold,
-    /// A provider refused the request.
+    /// A provider refused the request for its length.
     Refused,
+    /// A provider refused the request as invalid, so no earlier turn is shown as it was.
+    Invalid,
     /// An operator asked for it.
     Operator,
     /// An operator began an empty thread.
@@ -104,6 +107,22 @@ pub enum FoldCause {
     /// A cause of another build.
     #[serde(other)]
     Other,
+}
+
+impl FoldCause {
+    /// Returns true if the fold takes pinned turns too.
+    #[must_use]
+    pub const fn takes_pins(self) -> bool {
+        match self {
+            Self::Cleared | Self::Invalid => true,
+            Self::HighMark
+            | Self::Room
+            | Self::Cold
+            | Self::Refused
+            | Self::Operator
+            | Self::Other => false,
+        }
+    }
 }
 
 /// A fold: the recap of turns that are no longer shown as they were. It replaces the fold before it.
@@ -145,6 +164,30 @@ pub struct TurnRecap {
     /// Newest message of an operator that the text holds whole. Absent if it holds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<MessageSeq>,
+    /// Set if a tick began the turn and changed nothing. Equal ones in a row are one recap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quiet: Option<QuietTick>,
+}
+
+impl TurnRecap {
+    /// Returns the number of turns that the recap covers.
+    #[must_use]
+    pub fn turns(&self) -> u64 {
+        self.quiet.as_ref().map_or(1, |quiet| quiet.count)
+    }
+}
+
+/// Equal ticks in a row that changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuietTick {
+    /// What each of them brought and what came of it, on one line.
+    pub told: String,
+    /// Hash of all of that, the calls included, by which two ticks are compared.
+    pub digest: String,
+    pub count: u64,
+    pub first_turn: u64,
+    pub first_at: Timestamp,
+    pub last_at: Timestamp,
 }
 
 /// Texts of a frame that are in force although its system text shows an earlier form of them. The base of a thread is

@@ -49,7 +49,7 @@ use holon_prompt::conversation::{self, BuiltConversation, ConversationInput, spl
 use holon_prompt::{BuiltFrame, PlanFile};
 use holon_store::TurnRows;
 use std::sync::Arc;
-use thread::RequestThread;
+use thread::{RequestThread, shown_content};
 
 /// Files that the shell read for a request.
 #[derive(Debug, Clone)]
@@ -187,7 +187,7 @@ impl RoundRequest {
                 reminders: terms.reminder,
                 room_tokens: room_beside(earlier).saturating_sub(image_tokens),
                 is_refused: budget.ceiling.is_some(),
-                is_unsealed: earlier.thread.is_folded_now(),
+                is_unsealed: earlier.is_unsealed(&rows.agent.thread),
             })
         };
         let built_conversation = fit_rounds(&mut earlier, build);
@@ -339,6 +339,7 @@ impl RoundRequest {
             timing,
             request_tokens: self.request_tokens,
             answer_tokens: self.request.max_output_tokens,
+            shown: shown_content(&self.request),
             server: self.server,
             interjected: self.queued,
         }

@@ -77,7 +77,7 @@ pub struct ConversationInput<'a> {
     /// True if a provider refused a request of this turn for its length. Everything that has a shorter form then gives way
     /// until the conversation fits, the newest round too.
     pub is_refused: bool,
-    /// True if this request folds the thread before it, so that none of its sealed blocks fits its prefix any more.
+    /// True if no sealed block of the turn is shown: what stands before them changed, or a provider refused them.
     pub is_unsealed: bool,
 }
 

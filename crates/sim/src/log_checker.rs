@@ -9,7 +9,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
 use holon_domain::compaction::{Recap, ShortTexts};
 use holon_domain::log::LogEntry;
-use holon_domain::thread::{FoldCause, ThreadFold};
+use holon_domain::thread::ThreadFold;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, Timestamp};
 use holon_prompt::conversation::NEWEST_IS_FOLDED;
@@ -320,7 +320,7 @@ fn check_recap(recap: &Recap, round: u32) -> Verdict<()> {
 
 fn check_fold(fold: &ThreadFold) -> Verdict<()> {
     ensure(
-        fold.tokens_after <= fold.tokens_before || fold.cause == FoldCause::Cleared,
+        fold.tokens_after <= fold.tokens_before || fold.cause.takes_pins(),
         "a fold leaves less than it found",
         || format!("{fold:?}"),
     )

@@ -12,6 +12,7 @@ const FIRST: AttemptState = AttemptState {
     without_network_ms: 0,
     parks: 0,
     may_compact: false,
+    next_form: None,
 };
 
 fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {

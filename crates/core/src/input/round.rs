@@ -12,7 +12,7 @@ use holon_domain::provider::{AskedServer, ContextReduction, LearnedLimits};
 use holon_domain::queue::QueueEntry;
 use holon_domain::thread::ThreadFold;
 use holon_domain::tool::ToolError;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, ShownContent};
 use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::{CallId, Entropy, Timestamp, WorkItemId, limits, text};
@@ -188,6 +188,8 @@ pub struct FailedAttempt {
     pub request_tokens: u64,
     /// Output tokens that the request allowed; 0 if none was built.
     pub answer_tokens: u32,
+    /// What another form of the request would leave out.
+    pub shown: ShownContent,
 }
 
 /// Size of the context of one request.

@@ -10,8 +10,7 @@ use holon_domain::decision::Fact;
 use holon_domain::event::{Event, ThreadFolded, TurnContextBuilt, TurnLocalCompactionApplied};
 use holon_domain::log::LogEntry;
 use holon_domain::prompt_plan::{BlockSource, CutReason};
-use holon_domain::thread::FoldCause;
-use holon_domain::turn::{LogSeq, OpenTurn};
+use holon_domain::turn::{LogSeq, OpenTurn, RequestForm};
 use holon_domain::work_item::StaleReminder;
 
 pub(super) fn record_frame(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
@@ -76,7 +75,7 @@ pub(super) fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &Round
     thread.fold = Some(entry);
     thread.from_entry = fold.from_entry;
     thread.sealed_from = turn.turn_index;
-    if fold.cause == FoldCause::Cleared {
+    if fold.cause.takes_pins() {
         thread.pins.clear();
     }
     // Of the other turns the fold has taken the pinned ones too, or they stay without a pin.
@@ -84,6 +83,16 @@ pub(super) fn record_fold(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &Round
         let is_after_fold = pin.first_entry >= fold.from_entry && pin.released_in.is_none();
         pin.is_kept_by(turn.turn_index) || is_after_fold
     });
+}
+
+/// Records that a model answered only without sealed blocks. None that exist by now returns to a request; the turn itself
+/// shows none either, because its earlier rounds stand before its later ones.
+pub(super) fn record_form(draft: &mut Draft<'_>, turn: &mut OpenTurn) {
+    let refused = turn.refused.take();
+    if refused.is_some_and(|refused| refused.form == RequestForm::Unsealed) {
+        let thread = &mut draft.agent.thread;
+        thread.sealed_from = thread.sealed_from.max(turn.turn_index + 1);
+    }
 }
 
 /// Writes the recap and the shorter texts that the answered request was the first to have. Later requests repeat them.

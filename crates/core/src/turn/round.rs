@@ -7,10 +7,11 @@ use super::call_results;
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failure::{awaited_answer, learn, set_apart};
+use super::failure::{awaited_answer, learn};
 use super::first_shown;
 use super::invalid_rounds;
-use super::open::{is_attended, rounds_allowed};
+use super::open::{is_attended, order_words, rounds_allowed};
+use super::refusal::set_apart;
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
@@ -43,6 +44,7 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     turn.patience = Patience::default();
     learn(draft, &turn, &answer.server, answer.learned);
     first_shown::record_fold(draft, &turn, answer);
+    first_shown::record_form(draft, &mut turn);
     first_shown::record_frame(draft, &mut turn, answer);
     first_shown::record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
@@ -234,6 +236,7 @@ fn consume_interjections(
         }
         if entry.envelope.is_operator_instruction() {
             draft.agent.operator_seq = Some(entry.seq);
+            draft.agent.order = Some(order_words(&entry.envelope));
             turn.raise_authority();
             // As if the message had begun the turn.
             draft.agent.self_caused_turns = 0;

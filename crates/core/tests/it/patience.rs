@@ -2,6 +2,7 @@
 
 mod credentials;
 mod empty_answers;
+mod forms;
 
 use crate::commands;
 use crate::make::{self, ModelAnswer};
@@ -61,6 +62,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure::new(kind, "it failed."),

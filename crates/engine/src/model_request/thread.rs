@@ -5,13 +5,15 @@
 
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::block::Block;
 use holon_domain::limits::{
     THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
 };
 use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::model::{ConversationItem, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::thread::{FoldCause, ThreadCommand, ThreadState};
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, RequestForm, ShownContent};
 use holon_prompt::thread::{FoldTarget, Marks, PastTurn, ShownTurn, Thread, render};
 use holon_store::{PastRows, PastTurnRows, TurnRows};
 
@@ -89,8 +91,9 @@ const ROUNDS_SHARE: usize = 8;
 pub struct ThreadTerms {
     /// Size above which a thread is folded, in estimated tokens. Absent if the model's window alone decides.
     pub most_tokens: Option<u32>,
-    /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold.
-    pub cold_after_ms: u64,
+    /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold; absent if the cache
+    /// life of the provider decides.
+    pub cold_after_ms: Option<u64>,
     /// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens.
     pub cold_tokens: usize,
 }
@@ -98,7 +101,7 @@ pub struct ThreadTerms {
 impl ThreadTerms {
     pub const DEFAULT: Self = Self {
         most_tokens: None,
-        cold_after_ms: THREAD_COLD_AFTER_MS,
+        cold_after_ms: None,
         cold_tokens: THREAD_COLD_TOKENS as usize,
     };
 
@@ -107,9 +110,24 @@ impl ThreadTerms {
         Marks::of(window_tokens, own_tokens.or(self.most_tokens))
     }
 
+    /// Adds the cache life of the model that is asked, which counts unless an operator set another time.
+    #[must_use]
+    pub fn with_cache_life(self, cache_life_ms: u64) -> Self {
+        Self {
+            cold_after_ms: self.cold_after_ms.or(Some(cache_life_ms)),
+            ..self
+        }
+    }
+
+    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold.
+    pub(crate) fn cold_after_ms(self) -> u64 {
+        self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
+    }
+
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
-    pub(crate) const fn is_cold_after(self, idle_ms: u64) -> bool {
-        self.cold_after_ms > 0 && idle_ms > self.cold_after_ms
+    pub(crate) fn is_cold_after(self, idle_ms: u64) -> bool {
+        let after_ms = self.cold_after_ms();
+        after_ms > 0 && idle_ms > after_ms
     }
 }
 
@@ -126,6 +144,7 @@ pub(super) struct RequestThread {
     marks: Marks,
     turn_index: u64,
     focus: Option<WorkItemId>,
+    form: RequestForm,
 }
 
 impl RequestThread {
@@ -136,7 +155,14 @@ impl RequestThread {
         policy: ModelPolicy,
         terms: ThreadTerms,
     ) -> Self {
-        let state = &rows.agent.thread;
+        let form = rows.turn.request_form();
+        let state = &ThreadState {
+            sealed_from: match form {
+                RequestForm::Whole => rows.agent.thread.sealed_from,
+                RequestForm::Unsealed | RequestForm::Folded => u64::MAX,
+            },
+            ..rows.agent.thread.clone()
+        };
         let current = rows.agent.work.current.as_ref();
         let remembered = rows.memory.as_ref();
         let episodes = remembered.map_or_else(Vec::new, |memory| memory.episodes.clone());
@@ -146,12 +172,21 @@ impl RequestThread {
             marks: terms.marks(policy.context_window_tokens, rows.agent.thread_tokens),
             turn_index: rows.turn.turn_index,
             focus: current.map(|current| current.id.clone()),
+            form,
         }
+    }
+
+    /// Returns true if the rounds of the turn are shown without sealed blocks, because what stood before them is not as
+    /// it was, or because a provider refused such blocks.
+    pub(super) fn is_unsealed(&self, state: &ThreadState) -> bool {
+        self.thread.is_folded_now()
+            || self.form != RequestForm::Whole
+            || state.sealed_from > self.turn_index
     }
 
     /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
     /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
-    /// cold; a refused request leaves little of it. Returns true if the request has another thread now.
+    /// cold; a refused request leaves little of it, or no turn as it was. Returns true if the request has another thread now.
     pub(super) fn fold_at_start(
         &mut self,
         rows: &TurnRows,
@@ -161,7 +196,9 @@ impl RequestThread {
         is_refused: bool,
     ) -> bool {
         self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
-        if is_refused {
+        if self.form == RequestForm::Folded {
+            self.fold(FoldCause::Invalid, self.marks.low);
+        } else if is_refused {
             self.fold(FoldCause::Refused, room / ROUNDS_SHARE);
         } else if rows.frame.is_none() {
             self.fold_if_due(rows, known, terms);
@@ -217,6 +254,26 @@ impl RequestThread {
     }
 }
 
+/// Returns what a request holds that another form of it would leave out.
+pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
+    let lineage = request.model.to_string();
+    let is_sealed = |block: &Block| match block {
+        Block::Reasoning { opaque, .. } => {
+            opaque.as_ref().is_some_and(|seal| seal.lineage == lineage)
+        }
+        Block::Text { .. } | Block::ToolCall(_) => false,
+    };
+    let holds_seal = |item: &ConversationItem| match item {
+        ConversationItem::Assistant { blocks, .. } => blocks.iter().any(is_sealed),
+        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => false,
+    };
+    let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    ShownContent {
+        seals: earlier.any(holds_seal) || request.conversation.iter().any(holds_seal),
+        turns: request.thread.iter().any(|turn| turn.turn_index.is_some()),
+    }
+}
+
 /// Returns true if the provider's cache has expired and something other than an operator began the turn.
 fn is_cold(rows: &TurnRows, current: Option<&MessageEnvelope>, terms: ThreadTerms) -> bool {
     let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
@@ -238,5 +295,30 @@ const fn begins_by_itself(kind: MessageKind) -> bool {
         | MessageKind::Control
         | MessageKind::BriefAck
         | MessageKind::BriefResult => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_an_operator_set_wins_over_the_cache_life_of_the_provider() {
+        let table = [
+            (None, 3_600_000, 3_600_000, false),
+            (None, 300_000, 300_000, true),
+            (None, 0, 0, false),
+            (Some(60_000), 3_600_000, 60_000, true),
+            (Some(0), 300_000, 0, false),
+        ];
+        for (set, life, after, is_cold) in table {
+            let terms = ThreadTerms {
+                cold_after_ms: set,
+                ..ThreadTerms::DEFAULT
+            }
+            .with_cache_life(life);
+            assert_eq!(terms.cold_after_ms(), after, "{set:?} {life}");
+            assert_eq!(terms.is_cold_after(400_000), is_cold, "{set:?} {life}");
+        }
     }
 }

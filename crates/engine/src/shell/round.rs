@@ -13,6 +13,7 @@ use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
 use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
+use holon_domain::turn::ShownContent;
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,7 @@ impl Shell {
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
+        let cache_life_ms = self.ports.model.cache_life_ms(model);
         rows.learned = rows.learned.at(endpoint);
         let stated = model_request::add_statement(&mut rows, policy, stated);
         self.refresh_listed_plans(&mut rows).await;
@@ -53,7 +55,7 @@ impl Shell {
         let terms = RequestTerms {
             reminder: self.conduct.reminder,
             web_tools: self.ports.web.tools(),
-            thread: self.conduct.thread,
+            thread: self.conduct.thread.with_cache_life(cache_life_ms),
         };
         let round = RoundRequest::new(rows, &thread, policy, files, terms)?.with_statement(stated);
         if let Some(estimate) = round.over_budget() {
@@ -196,6 +198,7 @@ impl Shell {
         Input::AttemptFailed {
             stamp,
             attempt: Box::new(FailedAttempt {
+                shown: ShownContent::default(),
                 implausible_usage: None,
                 failure,
                 timing,

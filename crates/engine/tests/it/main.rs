@@ -40,6 +40,7 @@ mod patches;
 mod patience;
 mod prompts;
 mod recall;
+mod refusals;
 mod renewals;
 mod restarts;
 mod runs;

@@ -100,7 +100,7 @@ async fn a_result_that_was_cut_for_its_turn_is_shown_so_by_later_turns_and_rules
 }
 
 /// The folds in an agent's log.
-async fn folds(house: &House) -> Vec<ThreadFold> {
+pub(crate) async fn folds(house: &House) -> Vec<ThreadFold> {
     let read = house.readers().read(|reader| {
         let (no, _) = reader.agent(&agent("main"))?.expect("an agent");
         let entries = reader.turn_entries(no, 1)?;
@@ -120,7 +120,7 @@ async fn a_thread_above_its_mark_is_folded_in_one_step_and_only_grows_between() 
     let conduct = Conduct {
         thread: ThreadTerms {
             most_tokens: Some(2_000),
-            cold_after_ms: 0,
+            cold_after_ms: Some(0),
             cold_tokens: usize::MAX,
         },
         ..Conduct::default()

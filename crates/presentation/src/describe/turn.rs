@@ -194,6 +194,7 @@ fn thread_folded(e: &ThreadFolded) -> Description {
         | FoldCause::Room
         | FoldCause::Cold
         | FoldCause::Refused
+        | FoldCause::Invalid
         | FoldCause::Operator
         | FoldCause::Other => format!("turns up to {} gave way to a recap", e.last_turn),
     };
@@ -225,7 +226,8 @@ const fn fold_cause(cause: FoldCause) -> &'static str {
         FoldCause::HighMark => "the thread exceeded its size",
         FoldCause::Room => "the turn needed the room",
         FoldCause::Cold => "the provider's cache had expired",
-        FoldCause::Refused => "the provider refused the request",
+        FoldCause::Refused => "the provider refused the request for its length",
+        FoldCause::Invalid => "the provider refused the request as invalid",
         FoldCause::Operator | FoldCause::Cleared => "the operator asked for it",
         FoldCause::Other => "another",
     }

@@ -1,10 +1,11 @@
 //! Decides which turns give way to a recap, and puts the thread of a request together.
 //!
 //! A prefix of the turns is folded in one step, from the high mark down to a target, so that many turns extend the thread
-//! before the next fold. Pinned turns stay whole. Invariant: a fold leaves less than it found, or it is not made.
+//! before the next fold. Pinned turns stay whole. Invariant: a fold leaves less than
+//! it found, or it is not made, unless the request was refused with the turns as they were.
 
 use super::past::ShownTurn;
-use super::recap;
+use super::{quiet, recap};
 use holon_domain::WorkItemId;
 use holon_domain::limits::{
     THREAD_HIGH_PERCENT, THREAD_LOW_PERCENT, THREAD_PIN_PERCENT, THREAD_TOKENS_MAX,
@@ -189,9 +190,11 @@ impl Thread {
     }
 
     /// Folds the oldest turns down to the target; returns false if that would leave no less. Turns of the item that has the
-    /// focus keep their long recaps first. After a refusal the recap lists no turn if it must.
+    /// focus keep their long recaps first. After a refusal for length the recap lists no turn if it must; after a refusal as
+    /// invalid every turn is folded, whatever that leaves.
     pub fn fold(&mut self, target: FoldTarget, focus: Option<&WorkItemId>) -> bool {
         let (low, high) = RECAP_TOKENS;
+        let takes_all = target.cause.takes_pins();
         let share = target.tokens / RECAP_SHARE;
         let rooms = if target.cause == FoldCause::Refused {
             [share.min(high), 0]
@@ -200,7 +203,9 @@ impl Thread {
         };
         for room in rooms {
             let mut folded = self.clone();
-            if folded.fold_with(target, room, focus) && folded.tokens() < self.tokens() {
+            if folded.fold_with(target, room, focus)
+                && (takes_all || folded.tokens() < self.tokens())
+            {
                 *self = folded;
                 return true;
             }
@@ -217,7 +222,8 @@ impl Thread {
     ) -> bool {
         let before = self.tokens();
         let mut left = target.tokens.saturating_sub(recap_room);
-        let is_kept = |turn: &ShownTurn| self.is_pinned(turn, target.turn_index);
+        let takes_all = target.cause.takes_pins();
+        let is_kept = |turn: &ShownTurn| !takes_all && self.is_pinned(turn, target.turn_index);
         let pinned = self.turns.iter().filter(|turn| is_kept(turn));
         left = left.saturating_sub(pinned.map(|turn| turn.open.tokens).sum());
         let mut first_kept = self.turns.len();
@@ -226,7 +232,7 @@ impl Thread {
             if !is_kept(turn) {
                 // A turn whose pin was taken back is shown only until the next fold.
                 let was_released = turn.first_entry < self.from_entry;
-                if was_released || turn.open.tokens > left || kept == TURNS_KEPT {
+                if takes_all || was_released || turn.open.tokens > left || kept == TURNS_KEPT {
                     break;
                 }
                 left -= turn.open.tokens;
@@ -265,6 +271,9 @@ impl Thread {
             .collect();
         let mut keeps = is_kept.into_iter();
         self.turns.retain(|_| keeps.next().unwrap_or(true));
+        if takes_all {
+            self.pins.clear();
+        }
         self.sealed_from = target.turn_index;
         let first_listed = turns.first().map_or(u64::MAX, |turn| turn.turn_index);
         let episodes = match (omitted, self.episodes.as_slice(), &self.fold) {
@@ -346,6 +355,7 @@ fn choose(
     let mut turns: Vec<TurnRecap> = kept.iter().cloned().chain(new).collect();
     // A turn whose pin was taken back is older than turns that were folded before it.
     turns.sort_by_key(|turn| turn.turn_index);
+    let mut turns = quiet::join(turns);
     let mut long = room / 100 * LONG_PERCENT;
     let is_focused = |turn: &TurnRecap| focus.is_some() && turn.work_item_id.as_ref() == focus;
     let mut keeps_text = vec![false; turns.len()];
@@ -376,8 +386,9 @@ fn choose(
         first_listed = place;
     }
     let omitted = earlier.map_or(0, |fold| fold.omitted);
-    let omitted = omitted + u64::try_from(first_listed).unwrap_or(u64::MAX);
-    (turns.split_off(first_listed), omitted)
+    let listed = turns.split_off(first_listed);
+    let omitted = omitted + turns.iter().map(TurnRecap::turns).sum::<u64>();
+    (listed, omitted)
 }
 
 const fn turns_behind(first: usize, all: usize) -> usize {

@@ -3,6 +3,7 @@
 //! The texts that belonged to its "now" are in its frame; its messages and its rounds are rendered anew from the rows, by
 //! the code that rendered them then. A turn whose message a provider refused, or whose rows cannot be read, is one line.
 
+use super::deeds::Deeds;
 use super::recap;
 use crate::candidate::Candidate;
 use crate::context::{Tasks, TurnStart};
@@ -26,6 +27,9 @@ use holon_domain::tool::ToolEnvelope;
 use holon_domain::turn::LogSeq;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Bytes of each deed's words in the line about a turn without words. The calls themselves stand above it.
+const SILENT_BYTES: usize = 120;
 
 /// The rows of an ended turn.
 #[derive(Debug, Clone, Copy)]
@@ -135,23 +139,20 @@ fn block_bytes(block: &Block) -> usize {
 /// Renders an ended turn.
 #[must_use]
 pub fn render(turn: &PastTurn<'_>) -> ShownTurn {
-    let mut items: Vec<ConversationItem> = opening_texts(turn)
-        .into_iter()
-        .map(|text| ConversationItem::User { text })
-        .collect();
-    items.extend(conversation::ended(turn.log()));
-    items.extend(turn.failure().map(|why| ConversationItem::User {
-        text: format!(
-            "[The runtime ended this turn before you answered, and told the sender so: {}]",
-            visible::line(why)
-        ),
-    }));
+    let withheld = super::withheld::line(turn);
+    let items = match &withheld {
+        Some(line) => vec![ConversationItem::User { text: line.clone() }],
+        None => items_of(turn),
+    };
     let open = without_seals(&items);
     let sealed = Arc::new(ThreadTurn::new(Some(turn.turn_index), items));
     ShownTurn {
         turn_index: turn.turn_index,
         first_entry: turn.first_entry,
-        recap: recap::of_turn(turn),
+        recap: match withheld {
+            Some(line) => recap::of_withheld(turn, line),
+            None => recap::of_turn(turn),
+        },
         messages: turn
             .entries
             .iter()
@@ -164,6 +165,28 @@ pub fn render(turn: &PastTurn<'_>) -> ShownTurn {
         ),
         sealed,
     }
+}
+
+/// Renders what the turn showed of itself.
+fn items_of(turn: &PastTurn<'_>) -> Vec<ConversationItem> {
+    let mut items: Vec<ConversationItem> = opening_texts(turn)
+        .into_iter()
+        .map(|text| ConversationItem::User { text })
+        .collect();
+    items.extend(conversation::ended(turn.log()));
+    items.extend(turn.failure().map(|why| ConversationItem::User {
+        text: format!(
+            "[The runtime ended this turn before you answered, and told the sender so: {}]",
+            visible::line(why)
+        ),
+    }));
+    let deeds = Deeds::of(turn);
+    if deeds.are_silent() && turn.failure().is_none() {
+        let did = deeds.line(SILENT_BYTES);
+        let text = format!("[You said nothing in this turn. What you did: {did}.]");
+        items.push(ConversationItem::User { text });
+    }
+    items
 }
 
 /// Returns the texts before the first round: what the frame showed of the turn's "now", then the message itself.

@@ -4,7 +4,9 @@
 //! there; calls are lines. Each turn names who asked and what became of it, so that nothing that was done is done again.
 //! Words from outside keep their fences.
 
+use super::deeds::Deeds;
 use super::past::{PastTurn, newest_operator_message};
+use super::quiet;
 use crate::conversation::round_lines;
 use crate::excerpt::Excerpt;
 use crate::fence::{self, Extent};
@@ -18,11 +20,14 @@ use holon_domain::message::MessageEnvelope;
 use holon_domain::queue::MessageSeq;
 use holon_domain::text;
 use holon_domain::thread::{FoldCause, ThreadFold, TurnRecap};
+use holon_domain::turn::TerminalReason;
 
 /// Estimated tokens of what was asked, of all rounds, and of the last text.
 const ASKED_TOKENS: usize = 400;
 const ROUNDS_TOKENS: usize = 600;
 const ANSWER_TOKENS: usize = 600;
+/// Bytes of each notification, and of the reason of a wait or rest.
+const DEED_BYTES: usize = 800;
 /// Bytes of the question and of the answer in one line.
 const LINE_BYTES: usize = 160;
 /// Bytes of an episode's summary.
@@ -115,9 +120,22 @@ pub(super) fn of_turn(turn: &PastTurn<'_>) -> TurnRecap {
     TurnRecap {
         turn_index: turn.turn_index,
         work_item_id: turn.frame().and_then(|frame| frame.work_item_id.clone()),
-        line: line(&head, opening, &state, &answer),
-        text: Some(long(turn, &head, opening, &state, &answer)),
+        line: line(turn, &head, &state, &answer),
+        text: Some(long(turn, &head, &state, &answer)),
+        quiet: quiet::of(turn, &answer),
         operator: newest_operator_message(turn).filter(|seq| is_told_whole(turn, *seq)),
+    }
+}
+
+/// Writes the recap of a turn of which nothing is shown. The message counts as told, so that it is not shown apart.
+pub(super) fn of_withheld(turn: &PastTurn<'_>, line: String) -> TurnRecap {
+    TurnRecap {
+        turn_index: turn.turn_index,
+        work_item_id: turn.frame().and_then(|frame| frame.work_item_id.clone()),
+        line: format!("- {line}"),
+        text: Some(line),
+        operator: newest_operator_message(turn),
+        quiet: None,
     }
 }
 
@@ -149,25 +167,23 @@ fn head(turn: &PastTurn<'_>, opening: Option<&MessageEnvelope>) -> String {
     )
 }
 
-fn line(head: &str, opening: Option<&MessageEnvelope>, state: &str, answer: &str) -> String {
+fn line(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
     let short = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
-    let asked = opening.map(|message| format!(": {}", short(&message.body.render())));
-    let answered = if answer.trim().is_empty() {
-        String::new()
-    } else {
+    let asked = turn.opening();
+    let asked = asked.map(|message| format!(": {}", short(&message.body.render())));
+    let deeds = Deeds::of(turn);
+    let answered = if !answer.trim().is_empty() {
         format!("; you answered {}", short(answer))
+    } else if deeds.are_silent() {
+        format!("; {}", deeds.line(LINE_BYTES))
+    } else {
+        String::new()
     };
     format!("- {head}{}; {state}{answered}", asked.unwrap_or_default())
 }
 
-fn long(
-    turn: &PastTurn<'_>,
-    head: &str,
-    opening: Option<&MessageEnvelope>,
-    state: &str,
-    answer: &str,
-) -> String {
-    let asked = opening.map(|message| {
+fn long(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
+    let asked = turn.opening().map(|message| {
         let content = fence::content(message, Extent::Tokens(ASKED_TOKENS));
         format!("Asked:\n{content}")
     });
@@ -189,6 +205,7 @@ fn long(
         .chain(asked)
         .chain(joined)
         .chain(did)
+        .chain(Deeds::of(turn).paragraphs(DEED_BYTES))
         .chain(said)
         .collect();
     parts.join("\n")
@@ -230,6 +247,9 @@ fn last_text(turn: &PastTurn<'_>) -> String {
 
 /// Says what became of what was asked.
 fn state(turn: &PastTurn<'_>, answer: &str) -> String {
+    if let Some(by) = cancelled_by(turn) {
+        return format!("cancelled: {by}");
+    }
     if let Some(why) = turn.failure() {
         return format!(
             "failed ({})",
@@ -243,10 +263,30 @@ fn state(turn: &PastTurn<'_>, answer: &str) -> String {
     match last {
         None => "ended before you answered".to_owned(),
         Some(blocks) => match calls_of(blocks).last().map(|call| call.name.as_str()) {
-            Some("WaitFor") => "done so far, and you began to wait".to_owned(),
+            Some("WaitFor") => "open: you began to wait".to_owned(),
             Some("Sleep") => "done, and you rested".to_owned(),
             Some(_) if answer.trim().is_empty() => "ended with a call".to_owned(),
             Some(_) | None => "done".to_owned(),
         },
+    }
+}
+
+/// Says who ended a turn before its model did; `None` if its model or a failure ended it.
+fn cancelled_by(turn: &PastTurn<'_>) -> Option<&'static str> {
+    let reason = turn.entries.iter().rev().find_map(|entry| match &**entry {
+        LogEntry::RuntimeFailure { reason, .. } => *reason,
+        _ => None,
+    });
+    match reason? {
+        TerminalReason::OperatorAborted => Some("your operator aborted it"),
+        TerminalReason::AgentStopped => Some("you were stopped"),
+        TerminalReason::Finished
+        | TerminalReason::Slept
+        | TerminalReason::MaxRounds
+        | TerminalReason::ProviderFailed
+        | TerminalReason::ContextLengthExceeded
+        | TerminalReason::OutputLimit
+        | TerminalReason::Poisoned
+        | TerminalReason::RuntimeFault => None,
     }
 }

@@ -3,6 +3,7 @@
 
 mod cache;
 mod conversation;
+mod deeds;
 mod fixture;
 mod frame;
 mod histories;
