@@ -150,7 +150,7 @@ fn head(turn: &PastTurn<'_>, opening: Option<&MessageEnvelope>) -> String {
 }
 
 fn line(head: &str, opening: Option<&MessageEnvelope>, state: &str, answer: &str) -> String {
-    let short = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
+    let short = |words: &str| visible::excerpt(words, LINE_BYTES);
     let asked = opening.map(|message| format!(": {}", short(&message.body.render())));
     let answered = if answer.trim().is_empty() {
         String::new()
