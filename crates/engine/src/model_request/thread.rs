@@ -227,6 +227,7 @@ impl RequestThread {
         let target = FoldTarget {
             cause,
             tokens,
+            recap_tokens: self.marks.recap_floor(),
             turn_index: self.turn_index,
         };
         self.thread.fold(target, self.focus.as_ref());

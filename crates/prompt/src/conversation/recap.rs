@@ -30,7 +30,7 @@ const SAID_BYTES: usize = 160;
 const ARGUMENT_BYTES: usize = 120;
 /// Bytes of a result's summary or error in a line.
 const SUMMARY_BYTES: usize = 200;
-/// Bytes of the last line of standard error of a failed command.
+/// Bytes of the last line that a command printed.
 const COMPLAINT_BYTES: usize = 160;
 /// Tools whose successful calls change work items or waits.
 const WORK_TOOLS: [&str; 6] = [
@@ -331,10 +331,7 @@ fn note(log: LogView<'_>, agent: &AgentRecord, span: &Span<'_>) -> RoundNote {
 fn said(blocks: &[Block]) -> Option<String> {
     let beginning = text_beginning(blocks, SAID_BYTES);
     let beginning = beginning.trim();
-    (!beginning.is_empty()).then(|| {
-        let shown = text::preview(beginning, SAID_BYTES);
-        format!("you said {}", visible::quoted(&shown))
-    })
+    (!beginning.is_empty()).then(|| format!("you said {}", visible::excerpt(beginning, SAID_BYTES)))
 }
 
 /// Tells the result of a call: its arguments, then its summary or its error with the next step.
@@ -343,8 +340,8 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     let outcome = match &envelope.outcome {
         ToolOutcome::Success { result } => format!(
             "{}{}",
-            quote(&envelope.summary_text, SUMMARY_BYTES),
-            complaint(result).unwrap_or_default()
+            quote(summary(envelope, result), SUMMARY_BYTES),
+            last_words(result).unwrap_or_default()
         ),
         ToolOutcome::Error { error } => {
             let hint = error.recovery_hint.as_deref();
@@ -360,25 +357,39 @@ fn result(envelope: &ToolEnvelope, arguments: &str) -> String {
     format!("{tool} {arguments}: {outcome}")
 }
 
-/// Quotes the last line that a failed command wrote to standard error.
-fn complaint(result: &Value) -> Option<String> {
+/// Returns the summary of a call. That of a command repeats it, and the arguments stand before it already.
+fn summary<'a>(envelope: &'a ToolEnvelope, result: &Value) -> &'a str {
+    let summary = envelope.summary_text.as_str();
+    let is_command = result.get("exit_status").is_some();
+    let head = summary.split_once(": ").filter(|_| is_command);
+    head.map_or(summary, |(head, _)| head)
+}
+
+/// Quotes the last line that a command printed: of standard error if it failed, and of its output otherwise.
+fn last_words(result: &Value) -> Option<String> {
     let status = result.get("exit_status")?.as_i64()?;
-    let printed = result.get("stderr_preview")?.as_str()?;
-    let mut lines = printed.lines().map(str::trim).rev();
-    let last = lines.find(|line| !line.is_empty())?;
-    let shown = visible::quoted(&text::preview(last, COMPLAINT_BYTES));
-    (status != 0).then(|| format!("; stderr ends with {shown}"))
+    let last_line = |field: &str| {
+        let printed = result.get(field)?.as_str()?;
+        let mut lines = printed.lines().map(str::trim).rev();
+        lines.find(|line| !line.is_empty())
+    };
+    let complaint = last_line("stderr_preview").filter(|_| status != 0);
+    let (name, last) = match complaint {
+        Some(last) => ("stderr", last),
+        None => ("output", last_line("stdout_preview")?),
+    };
+    let shown = visible::excerpt(last, COMPLAINT_BYTES);
+    Some(format!("; {name} ends with {shown}"))
 }
 
 fn joined(message: &MessageEnvelope) -> String {
     let body = message.body.render();
-    let shown = text::preview(body.trim(), SUMMARY_BYTES);
-    format!("a task ended: {}", visible::quoted(&shown))
+    format!("a task ended: {}", visible::excerpt(&body, SUMMARY_BYTES))
 }
 
 /// Quotes the beginning of a text on one line. A summary or an error may hold words of a child, a program or a page.
 pub(super) fn quote(words: &str, bytes: usize) -> String {
-    visible::quoted(&text::preview(words.trim(), bytes))
+    visible::excerpt(words, bytes)
 }
 
 /// Puts the beginning of a text on one line.

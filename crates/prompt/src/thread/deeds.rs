@@ -30,10 +30,21 @@ struct Told {
     words: Option<String>,
 }
 
+const NOTIFIED: &str = "you notified your operator";
+
+impl Told {
+    fn line(&self, bytes: usize) -> String {
+        match &self.words {
+            Some(words) => format!("{}: {}", self.deed, visible::excerpt(words, bytes)),
+            None => self.deed.to_owned(),
+        }
+    }
+}
+
 /// Describes a call that speaks to the operator or ends its turn; `None` for every other one.
 fn told(call: &ToolCall) -> Option<Told> {
     let (deed, argument) = match call.name.as_str() {
-        "NotifyOperator" => ("you notified your operator", "message"),
+        "NotifyOperator" => (NOTIFIED, "message"),
         "WaitFor" => ("you began to wait", "reason"),
         "Sleep" => ("you rested", "reason"),
         _ => return None,
@@ -79,14 +90,7 @@ impl Deeds {
 
     /// Tells the deeds in one line, each with about so many bytes of its words.
     pub(super) fn line(&self, bytes: usize) -> String {
-        let told = self.told.iter().map(|told| match &told.words {
-            Some(words) => format!(
-                "{}: {}",
-                told.deed,
-                visible::quoted(&text::preview(words, bytes))
-            ),
-            None => told.deed.to_owned(),
-        });
+        let told = self.told.iter().map(|told| told.line(bytes));
         let others: Vec<String> = self
             .others
             .iter()
@@ -99,6 +103,13 @@ impl Deeds {
         } else {
             all.join("; ")
         }
+    }
+
+    /// Tells what the operator was notified of, as parts of a line. It has reached them, so no recap may leave it out.
+    pub(super) fn notices(&self, bytes: usize) -> String {
+        let notices = self.told.iter().filter(|told| told.deed == NOTIFIED);
+        let parts = notices.map(|told| format!("; {}", told.line(bytes)));
+        parts.collect()
     }
 
     /// Lists what was told to the operator and what the turn waits for, each with its words within a bound.

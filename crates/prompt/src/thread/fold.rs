@@ -21,6 +21,9 @@ use std::sync::Arc;
 /// Part of a target that the recap may take, as a divisor, and its bounds in estimated tokens.
 const RECAP_SHARE: usize = 3;
 const RECAP_TOKENS: (usize, usize) = (192, 12_000);
+/// Part of the high mark that a recap has even if the turns behind it have no room, as a divisor: what an operator asked
+/// for is not given up for the results of one round.
+const RECAP_FLOOR_SHARE: usize = 12;
 /// Part of the recap's room that the long forms may take, in percent; the rest is for lines.
 const LONG_PERCENT: usize = 75;
 /// Most turns that stay whole, whatever their size, but for pinned ones.
@@ -53,6 +56,12 @@ impl Marks {
         }
     }
 
+    /// Returns the size that a recap may have in any case.
+    #[must_use]
+    pub fn recap_floor(self) -> usize {
+        self.high / RECAP_FLOOR_SHARE
+    }
+
     /// Lowers the marks where a request has less room for the thread than the window promises.
     #[must_use]
     pub fn within(self, room: usize) -> Self {
@@ -73,6 +82,8 @@ pub struct FoldTarget {
     pub cause: FoldCause,
     /// Estimated tokens that the thread may keep.
     pub tokens: usize,
+    /// Estimated tokens that its recap may take in any case. A fold that would leave no less is made without this.
+    pub recap_tokens: usize,
     /// Turn whose request folds.
     pub turn_index: u64,
 }
@@ -199,7 +210,10 @@ impl Thread {
         let rooms = if target.cause == FoldCause::Refused {
             [share.min(high), 0]
         } else {
-            [share.clamp(low, high); 2]
+            [
+                share.max(target.recap_tokens).clamp(low, high),
+                share.clamp(low, high),
+            ]
         };
         for room in rooms {
             let mut folded = self.clone();
@@ -260,7 +274,14 @@ impl Thread {
         // A pinned turn that stays may be older than the thread's beginning.
         let from_entry = from_entry.map(|first| first.max(self.from_entry));
         let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
-        let (turns, omitted) = choose(self.fold.as_ref(), recaps, recap_room, focus);
+        // Room that the next turn was too large for is the recap's.
+        let spare = left.min(RECAP_TOKENS.1.saturating_sub(recap_room));
+        let room = if recap_room == 0 {
+            0
+        } else {
+            recap_room + spare
+        };
+        let (turns, omitted) = choose(self.fold.as_ref(), recaps, room, focus);
         // The recaps of lost turns cannot be written any more.
         let omitted = omitted + self.lost;
         let is_kept: Vec<bool> = self

@@ -167,19 +167,27 @@ fn head(turn: &PastTurn<'_>, opening: Option<&MessageEnvelope>) -> String {
     )
 }
 
+/// Tells a turn in one line: what was asked, at the beginning and while it ran, what became of it, and what reached the
+/// operator.
 fn line(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
-    let short = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
+    let short = |words: &str| visible::excerpt(words, LINE_BYTES);
     let asked = turn.opening();
     let asked = asked.map(|message| format!(": {}", short(&message.body.render())));
+    let added = joining(turn).into_iter().map(|message| {
+        let words = short(&message.body.render());
+        format!("; {} added {words}", provenance::sender(message))
+    });
+    let added: String = added.collect();
     let deeds = Deeds::of(turn);
     let answered = if !answer.trim().is_empty() {
-        format!("; you answered {}", short(answer))
+        format!("{}; you answered {}", deeds.notices(LINE_BYTES), short(answer))
     } else if deeds.are_silent() {
         format!("; {}", deeds.line(LINE_BYTES))
     } else {
-        String::new()
+        deeds.notices(LINE_BYTES)
     };
-    format!("- {head}{}; {state}{answered}", asked.unwrap_or_default())
+    let asked = asked.unwrap_or_default();
+    format!("- {head}{asked}{added}; {state}{answered}")
 }
 
 fn long(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
@@ -211,25 +219,27 @@ fn long(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
     parts.join("\n")
 }
 
-/// Lists the messages that joined the turn while it ran.
-fn joined(turn: &PastTurn<'_>) -> Vec<String> {
+/// Returns the newest messages that joined the turn while it ran and await an answer.
+fn joining<'a>(turn: &PastTurn<'a>) -> Vec<&'a MessageEnvelope> {
     let named = turn.entries.iter().filter_map(|entry| match &**entry {
         LogEntry::Interjection { message_seq, .. } => turn.messages.get(message_seq),
         _ => None,
     });
-    let messages: Vec<&MessageEnvelope> = named.filter(|message| message.owes_outcome()).collect();
-    let from = messages.len().saturating_sub(JOINED_SHOWN);
-    let shown = messages.get(from..).unwrap_or_default();
-    shown
-        .iter()
-        .map(|message| {
-            let content = fence::content(message, Extent::Tokens(ASKED_TOKENS / 2));
-            format!(
-                "While it ran, {} added:\n{content}",
-                provenance::sender(message)
-            )
-        })
-        .collect()
+    let mut messages: Vec<&MessageEnvelope> =
+        named.filter(|message| message.owes_outcome()).collect();
+    messages.split_off(messages.len().saturating_sub(JOINED_SHOWN))
+}
+
+/// Lists the messages that joined the turn while it ran.
+fn joined(turn: &PastTurn<'_>) -> Vec<String> {
+    let list = joining(turn).into_iter().map(|message| {
+        let content = fence::content(message, Extent::Tokens(ASKED_TOKENS / 2));
+        format!(
+            "While it ran, {} added:\n{content}",
+            provenance::sender(message)
+        )
+    });
+    list.collect()
 }
 
 /// Returns the text of the last answer, which was delivered.

@@ -91,6 +91,7 @@ fn recap(turns: Vec<ShownTurn>) -> String {
     let target = FoldTarget {
         cause: FoldCause::Invalid,
         tokens: 9_000,
+        recap_tokens: 0,
         turn_index: 100,
     };
     assert!(thread.fold(target, None));
@@ -134,6 +135,36 @@ fn a_turn_without_words_is_told_as_what_it_did() {
         recap.contains("In it you notified your operator:\n> The build is red."),
         "{recap}"
     );
+}
+
+#[test]
+fn the_short_line_of_a_turn_tells_what_was_added_and_what_reached_the_operator() {
+    let notify = [("NotifyOperator", json!({ "message": "It says ready.\n\nSeen now." }))];
+    let mut log = entries(&notify, "I told you.");
+    log.push(LogEntry::Interjection {
+        message_seq: 2,
+        boundary: InterjectionBoundary::BeforeProviderRequest,
+        waits: None,
+    });
+    let turn = ended(1, tick(1, "Look once."), log);
+    let long_ago = ended(2, tick(1, &"Look. ".repeat(400)), entries(NOTHING, "No."));
+    let mut thread = Thread::new(&ThreadState::default(), None, vec![turn, long_ago]);
+    let target = FoldTarget {
+        cause: FoldCause::Room,
+        tokens: 0,
+        recap_tokens: 0,
+        turn_index: 3,
+    };
+    assert!(thread.fold(target, None));
+    let fold = thread.into_new_fold().expect("a fold");
+    let line = &fold.turns[0].line;
+    for told in [
+        "added \"And this.\"",
+        "you notified your operator: \"It says ready. / Seen now.\"",
+        "you answered \"I told you.\"",
+    ] {
+        assert!(line.contains(told), "{told}: {line}");
+    }
 }
 
 #[test]
@@ -220,6 +251,7 @@ fn equal_ticks_join_those_of_the_fold_before() {
     let target = FoldTarget {
         cause: FoldCause::Invalid,
         tokens: 9_000,
+        recap_tokens: 0,
         turn_index: 4,
     };
     assert!(thread.fold(target, None));

@@ -137,6 +137,7 @@ impl Life {
             let target = FoldTarget {
                 cause: FoldCause::HighMark,
                 tokens: self.marks.low,
+                recap_tokens: self.marks.recap_floor(),
                 turn_index,
             };
             thread.fold(target, self.focus.as_ref());
@@ -413,6 +414,58 @@ fn a_fold_keeps_what_was_asked_and_answered_and_marks_it_as_done() {
 }
 
 #[test]
+fn a_fold_that_leaves_turns_no_room_still_tells_what_an_operator_asked_for() {
+    let mut life = Life::new(Scene::new(), 200_000);
+    for turn in 1..=8 {
+        let asked = format!("Standing order {turn}: never push.");
+        life.play(&plan(
+            operator(turn, &asked),
+            &[&words(turn, 900)],
+            "Noted.",
+        ));
+    }
+    let mut thread = life.thread();
+    let target = FoldTarget {
+        cause: FoldCause::Room,
+        tokens: 0,
+        recap_tokens: life.marks.recap_floor(),
+        turn_index: 9,
+    };
+    assert!(thread.fold(target, None));
+    let text = serde_json::to_string(&thread.shown_turns()).unwrap();
+    for turn in 1..=8 {
+        let order = format!("Standing order {turn}: never push.");
+        assert!(text.contains(&order), "{text}");
+    }
+}
+
+#[test]
+fn room_that_a_large_turn_leaves_is_filled_with_long_recaps() {
+    let mut life = Life::new(Scene::new(), 200_000);
+    for turn in 1..=6 {
+        let long = format!("It is done, because reason-{turn}. {}", words(turn, 300));
+        life.play(&plan(operator(turn, "Go on."), &[], &long));
+    }
+    // As large as the whole target, so that it is folded too.
+    life.play(&plan(
+        operator(7, "Print it."),
+        &[&words(7, 9_000)],
+        "Printed.",
+    ));
+    let mut thread = life.thread();
+    let target = FoldTarget {
+        cause: FoldCause::Operator,
+        tokens: 6_000,
+        recap_tokens: 0,
+        turn_index: 8,
+    };
+    assert!(thread.fold(target, None));
+    let fold = thread.into_new_fold().expect("a fold");
+    let whole = fold.turns.iter().filter(|turn| turn.text.is_some());
+    assert_eq!(whole.count(), 7, "{fold:?}");
+}
+
+#[test]
 fn a_fold_drops_sealed_blocks_and_no_text() {
     let mut life = Life::new(Scene::new(), 200_000);
     let sealed = Block::Reasoning {
@@ -483,6 +536,7 @@ fn a_pinned_turn_stays_whole_and_a_cleared_thread_says_so() {
     let target = FoldTarget {
         cause: FoldCause::Operator,
         tokens: 0,
+        recap_tokens: 0,
         turn_index: 2,
     };
     assert!(!thread.fold(target, None), "a pin does not give way");
@@ -538,6 +592,7 @@ fn a_turn_whose_pin_was_taken_back_gives_way_to_the_next_fold() {
     let target = |turn_index| FoldTarget {
         cause: FoldCause::Operator,
         tokens: 1_000_000,
+        recap_tokens: 0,
         turn_index,
     };
     let whole = |thread: &Thread| -> Vec<u64> {
@@ -627,7 +682,7 @@ proptest! {
         }
         let mut thread = life.thread();
         let size = thread.tokens();
-        let target = FoldTarget { cause: FoldCause::Cold, tokens: size / 3, turn_index: 99 };
+        let target = FoldTarget { cause: FoldCause::Cold, tokens: size / 3, recap_tokens: 0, turn_index: 99 };
         let has_folded = thread.fold(target, None);
         prop_assert!(!has_folded || thread.tokens() <= size + 400, "{} of {size}", thread.tokens());
     }
