@@ -154,13 +154,10 @@ pub(crate) fn change(change: Change, done: &ContextChange) -> String {
     let agent = &view.agent_id;
     let again = if done.changed { "" } else { " already" };
     match change {
-        Change::Fold if view.thread_tokens <= view.low_tokens => format!(
-            "the next turn of {agent} is asked{again} to fold its thread, which has {} tokens; a fold leaves {}, so most of it stays",
-            view.thread_tokens, view.low_tokens
-        ),
         Change::Fold => format!(
             "the next turn of {agent} is asked{again} to fold its thread from {} tokens to {}",
-            view.thread_tokens, view.low_tokens
+            view.thread_tokens,
+            view.low_tokens.min(view.thread_tokens / 2)
         ),
         Change::Clear => format!(
             "the next turn of {agent} is asked{again} to begin an empty thread; history, memory and work items stay"
@@ -259,7 +256,7 @@ mod tests {
         let large = view(&json!({"thread_tokens": 90_000}));
         for (asked, context, changed, words) in [
             (Change::Fold, &large, true, "from 90000 tokens to 40000"),
-            (Change::Fold, &small, true, "most of it stays"),
+            (Change::Fold, &small, true, "from 30000 tokens to 15000"),
             (Change::Fold, &small, false, "is asked already to fold"),
             (Change::Clear, &large, true, "memory and work items stay"),
             (

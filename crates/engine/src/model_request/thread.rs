@@ -209,7 +209,10 @@ impl RequestThread {
     fn fold_if_due(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
         match rows.agent.thread.asked_of(self.turn_index) {
             Some(ThreadCommand::Clear) => return self.thread.clear(self.turn_index),
-            Some(ThreadCommand::Fold) => return self.fold(FoldCause::Operator, self.marks.low),
+            Some(ThreadCommand::Fold) => {
+                let kept = self.marks.asked_fold(self.thread.tokens());
+                return self.fold(FoldCause::Operator, kept);
+            }
             None => {}
         }
         let current = rows.messages.get(&rows.turn.message_seq);

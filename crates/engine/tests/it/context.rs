@@ -145,6 +145,22 @@ async fn a_fold_that_was_asked_for_is_made_by_the_next_turn_and_keeps_what_is_pi
 }
 
 #[tokio::test]
+async fn a_small_thread_is_folded_as_well_when_an_operator_asks_for_it() {
+    let house = House::new();
+    let host = start(&house).await;
+    for turn in 1..=3 {
+        play(&house, &host, turn).await;
+    }
+    let before = show(&host).await;
+    assert!(before.thread_tokens < before.low_tokens, "{before:?}");
+    assert!(ask(&host, ThreadCommand::Fold).await);
+    play(&house, &host, 4).await;
+    let fold = show(&host).await.fold.expect("a fold");
+    assert_eq!(fold.cause, FoldCause::Operator);
+    assert!(fold.tokens_after < before.thread_tokens, "{fold:?}");
+}
+
+#[tokio::test]
 async fn a_turn_whose_pin_was_taken_back_stays_until_the_next_fold() {
     let house = House::new();
     let host = start(&house).await;

@@ -56,6 +56,12 @@ impl Marks {
         }
     }
 
+    /// Returns what a fold that an operator asks for leaves of a thread: the low mark, or half of a thread that is small.
+    #[must_use]
+    pub fn asked_fold(self, tokens: usize) -> usize {
+        self.low.min(tokens / 2)
+    }
+
     /// Returns the size that a recap may have in any case.
     #[must_use]
     pub fn recap_floor(self) -> usize {
