@@ -155,6 +155,7 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         last_brief_at: None,
         tool_times: BTreeMap::new(),
         operator_seq: None,
+        order: None,
         thread: ThreadState::default(),
         active_skills: Vec::new(),
         occupancy: None,

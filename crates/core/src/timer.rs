@@ -83,6 +83,10 @@ pub(crate) fn create(
         summary: new.summary.clone(),
         authority,
         made_by_agent: maker == TimerMaker::Agent,
+        order: match maker {
+            TimerMaker::Agent => draft.agent.order.clone(),
+            TimerMaker::Operator => None,
+        },
         past_slots: Vec::new(),
         passed_over: 0,
         wait_recorded: false,

@@ -281,6 +281,9 @@ pub struct LastFailure {
     pub failure_artifact: FailureArtifact,
 }
 
+/// Most bytes of the operator's words that stand beside what their turn made.
+pub const ORDER_BYTES: usize = 400;
+
 /// One agent: its settings, the last numbers of its sequences, and its scheduling state.
 ///
 /// Only the scheduling state is serialised with it; it is small and rewritten by each decision. Settings have a
@@ -364,6 +367,10 @@ pub struct AgentRecord {
     /// the first one, and in records of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_seq: Option<MessageSeq>,
+    /// Beginning of the newest words of an operator that the newest turn has, at most [`ORDER_BYTES`]. What the turn makes
+    /// keeps them, so that its order stands beside it. Absent if something else began the turn and no operator joined it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Classification of the last message taken from the queue. For inspection only; no decision reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,

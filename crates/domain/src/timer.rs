@@ -273,6 +273,10 @@ pub struct TimerRecord {
     /// True if the agent created the timer itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub made_by_agent: bool,
+    /// Operator's words that asked for it, at most [`ORDER_BYTES`](crate::agent::ORDER_BYTES). Absent if the turn that
+    /// made it had none, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Slots that came, as runs without a gap, oldest first. After the clock was set back they do not come again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_slots: Vec<SlotRun>,
@@ -442,6 +446,7 @@ mod tests {
             summary: None,
             authority: AuthorityClass::OperatorInstruction,
             made_by_agent: false,
+            order: None,
             past_slots: Vec::new(),
             passed_over: 0,
             wait_recorded: false,

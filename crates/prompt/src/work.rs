@@ -155,7 +155,8 @@ fn waits(waits: &[WaitRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |wait: &WaitRecord| {
         let item = wait.work_item_id.as_ref();
         let whose = item.map_or_else(|| "you".to_owned(), WorkItemId::to_string);
-        format!("- {} of {whose}: {}", wait.id, describe_wait(wait))
+        let order = ordered(wait.order.as_deref());
+        format!("- {} of {whose}: {}{order}", wait.id, describe_wait(wait))
     };
     let lines: Vec<String> = waits.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
@@ -212,7 +213,12 @@ fn timers(timers: &[TimerRecord], count: u32) -> Option<Candidate<'_>> {
             .map(|at| at.to_string())
             .unwrap_or_default();
         let summary = timer.summary.as_deref().unwrap_or("(no summary)");
-        format!("- {} fires next at {next}: {}", timer.id, short(summary))
+        let order = ordered(timer.order.as_deref());
+        format!(
+            "- {} fires next at {next}: {}{order}",
+            timer.id,
+            short(summary)
+        )
     };
     let lines: Vec<String> = timers.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
@@ -241,6 +247,13 @@ fn completed(items: &[WorkItemRecord]) -> Option<Candidate<'_>> {
         let shown = reported.iter().map(|(item, _)| item.id.clone()).collect();
         Candidate::optional(BlockSource::CompletedItems, Priority::CompletedItems, text)
             .showing(shown)
+    })
+}
+
+/// Quotes the operator's words that something was made for, to stand behind its line.
+fn ordered(order: Option<&str>) -> String {
+    order.map_or_else(String::new, |words| {
+        format!(" | your operator had asked: {}", visible::quoted(words))
     })
 }
 

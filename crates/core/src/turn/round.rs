@@ -10,7 +10,7 @@ use super::ending::Ending;
 use super::failure::{awaited_answer, learn};
 use super::first_shown;
 use super::invalid_rounds;
-use super::open::{is_attended, rounds_allowed};
+use super::open::{is_attended, order_words, rounds_allowed};
 use super::refusal::set_apart;
 use super::tries::close_tries;
 use crate::draft::Draft;
@@ -236,6 +236,7 @@ fn consume_interjections(
         }
         if entry.envelope.is_operator_instruction() {
             draft.agent.operator_seq = Some(entry.seq);
+            draft.agent.order = Some(order_words(&entry.envelope));
             turn.raise_authority();
             // As if the message had begun the turn.
             draft.agent.self_caused_turns = 0;

@@ -87,6 +87,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) operator_seq: Option<MessageSeq>,
     #[serde(default)]
+    pub(super) order: Option<String>,
+    #[serde(default)]
     pub(super) last_continuation: Option<ContinuationResolution>,
     #[serde(default)]
     pub(super) unsignalled: Option<StateSignal>,
@@ -155,6 +157,7 @@ impl AgentRecord {
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             operator_seq: state.operator_seq,
+            order: state.order,
             last_continuation: state.last_continuation,
             unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,

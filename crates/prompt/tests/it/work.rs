@@ -318,3 +318,24 @@ fn a_completed_item_without_a_report_is_not_shown() {
     scene.work.completed.remove(0);
     assert!(!shown(&scene).expect("work").contains("Completed last"));
 }
+
+#[test]
+fn what_an_operator_asked_for_stands_beside_what_was_made() {
+    let mut scene = busy();
+    let order = |words: &str| Some(words.to_owned());
+    scene.work.timers[0].order = order("Watch the \"nightly\"\nfor me.");
+    scene.work.waits[1].order = order("Tell me when #12 is merged.");
+    scene.work.queued[0].order = order("Tidy up.");
+    if let Some(current) = &mut scene.work.current {
+        current.order = order("Split the module.");
+    }
+    let text = build(&scene.input()).work.expect("work");
+    for words in [
+        r#" | your operator had asked: "Watch the \"nightly\""#,
+        r#" | your operator had asked: "Tell me when #12 is merged.""#,
+        r#" | your operator had asked: "Tidy up.""#,
+        "\nyour operator had asked: \"Split the module.\"",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
