@@ -143,7 +143,7 @@ impl Catalog {
             (true, known) => usual_output(known, max_output),
             (false, _) => assumed
                 .output
-                .unwrap_or_else(|| max_output.value.min(UNKNOWN_MAX_OUTPUT_TOKENS)),
+                .unwrap_or_else(|| unknown_output(window, max_output)),
         };
         let known_upper = known.and_then(|known| known.max_output_tokens_upper_limit);
         let upper = set
@@ -179,6 +179,17 @@ impl Catalog {
 /// whole request for it.
 fn has(known: Option<&CatalogModel>, capability: ModelCapability) -> bool {
     known.is_some_and(|known| known.capabilities.contains(&capability))
+}
+
+/// The output limit of an unknown model, before anything is learned. What an operator set is not exceeded.
+fn unknown_output(window: u32, max_output: &Sourced<u32>) -> u32 {
+    let most = UNKNOWN_MAX_OUTPUT_TOKENS.min(window / 3);
+    match max_output.source {
+        Source::Builtin => most,
+        Source::Flag | Source::Environment | Source::File | Source::Credentials => {
+            max_output.value.min(most)
+        }
+    }
 }
 
 /// The default output limit of a model with a known window, before its own limit applies.

@@ -62,8 +62,7 @@ pub(crate) fn open(
                 .unwrap_or(u64::MAX),
             thread: ThreadTerms {
                 most_tokens: Some(settings.context.thread_tokens.value),
-                cold_after_ms: u64::try_from(settings.context.cold_after.value.as_millis())
-                    .unwrap_or(u64::MAX),
+                cold_after_ms: cold_after_ms(settings),
                 cold_tokens: usize::try_from(settings.context.cold_tokens.value)
                     .unwrap_or(usize::MAX),
             },
@@ -218,4 +217,11 @@ fn ports(
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }
+}
+
+/// Returns the time after which a thread is cold; `None` if the settings name none, so that the provider's cache life counts.
+fn cold_after_ms(settings: &Settings) -> Option<u64> {
+    let after = &settings.context.cold_after;
+    let set = (after.source != Source::Builtin).then_some(after.value)?;
+    Some(u64::try_from(set.as_millis()).unwrap_or(u64::MAX))
 }

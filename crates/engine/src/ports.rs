@@ -17,6 +17,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::limits::THREAD_COLD_AFTER_MS;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
@@ -69,6 +70,11 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
+
+    /// Milliseconds for which the provider of this model keeps the beginning of a request in its cache.
+    fn cache_life_ms(&self, _model: &ModelRef) -> u64 {
+        THREAD_COLD_AFTER_MS
+    }
 
     /// Name of this model for people, and its description.
     fn name(&self, model: &ModelRef) -> ModelName {

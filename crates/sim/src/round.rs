@@ -56,7 +56,7 @@ const TERMS: RequestTerms = RequestTerms {
 /// A small thread, so that short histories fold it too.
 const THREAD: ThreadTerms = ThreadTerms {
     most_tokens: Some(3_000),
-    cold_after_ms: 60_000,
+    cold_after_ms: Some(60_000),
     cold_tokens: 600,
 };
 

@@ -205,7 +205,7 @@ fn an_unknown_model_has_careful_figures_that_can_be_set() {
     let plain = Catalog::default();
     assert_eq!(
         figures(plain.policy(&unknown, &builtin(8_192))),
-        (32_000, 90, 4_096, PolicySource::UnknownFallback)
+        (32_000, 90, 10_666, PolicySource::UnknownFallback)
     );
     assert_eq!(
         plain.policy(&unknown, &said(1_000)).max_output_tokens,

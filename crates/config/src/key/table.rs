@@ -60,8 +60,8 @@ pub const KEYS: &[Key] = &[
     with_default(
         "model.unknown_fallback.runtime_max_output_tokens",
         TOKENS,
-        "4096",
-        "Tokens such a model may write in one round.",
+        "16384",
+        "Tokens such a model may write in one round. Without a value of yours a third of its window is a bound as well.",
     ),
     key(
         "models.catalog.<provider/model>.display_name",
@@ -203,7 +203,7 @@ pub const KEYS: &[Key] = &[
         "context.cold_after_secs",
         PATIENCE_SECONDS,
         "300",
-        "Seconds after an agent's last turn from which on a provider's cache counts as expired. A larger thread is then folded before a turn that no operator began. 0 turns this off.",
+        "Seconds after an agent's last turn from which on a provider's cache counts as expired. A larger thread is then folded before a turn that no operator began. 0 turns this off. Unless it is set, `providers.<id>.cache_life_secs` counts.",
     ),
     with_default(
         "context.cold_tokens",
@@ -231,6 +231,12 @@ pub const KEYS: &[Key] = &[
         Kind::List,
         "[]",
         "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`, `context_management`. Without `streaming`, answers come in one piece.",
+    ),
+    with_default(
+        "providers.<id>.cache_life_secs",
+        PATIENCE_SECONDS,
+        "300",
+        "Seconds for which the provider keeps the beginning of a request in its cache after its last use. Counts where `context.cold_after_secs` is not set; 0 folds no thread for that reason.",
     ),
     with_default(
         "providers.<id>.store_responses",

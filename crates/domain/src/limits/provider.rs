@@ -101,8 +101,9 @@ pub const UNKNOWN_WINDOW_TOKENS: u32 = 32_000;
 /// Share of a context window, in percent, that a prompt may take by default. The rest is for the answer and for the
 /// error of the token estimate.
 pub const WINDOW_PERCENT: u8 = 90;
-/// Output tokens that are assumed for an unknown model: the smallest output limit still in use.
-pub const UNKNOWN_MAX_OUTPUT_TOKENS: u32 = 4_096;
+/// Most output tokens that are assumed for an unknown model, within a third of its window: enough for a patch of a whole
+/// file. A provider with a lower limit refuses the first request and names it, and the limit is learned.
+pub const UNKNOWN_MAX_OUTPUT_TOKENS: u32 = 16_384;
 /// Longest credential, in bytes. A longer one is refused: it would not fit the head of a request.
 pub const CREDENTIAL_BYTES: usize = 16 << 10;
 /// Largest file that is searched for a credential, in bytes. A larger one is refused.

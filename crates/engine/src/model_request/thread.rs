@@ -91,8 +91,9 @@ const ROUNDS_SHARE: usize = 8;
 pub struct ThreadTerms {
     /// Size above which a thread is folded, in estimated tokens. Absent if the model's window alone decides.
     pub most_tokens: Option<u32>,
-    /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold.
-    pub cold_after_ms: u64,
+    /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold; absent if the cache
+    /// life of the provider decides.
+    pub cold_after_ms: Option<u64>,
     /// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens.
     pub cold_tokens: usize,
 }
@@ -100,7 +101,7 @@ pub struct ThreadTerms {
 impl ThreadTerms {
     pub const DEFAULT: Self = Self {
         most_tokens: None,
-        cold_after_ms: THREAD_COLD_AFTER_MS,
+        cold_after_ms: None,
         cold_tokens: THREAD_COLD_TOKENS as usize,
     };
 
@@ -109,9 +110,24 @@ impl ThreadTerms {
         Marks::of(window_tokens, self.most_tokens)
     }
 
+    /// Adds the cache life of the model that is asked, which counts unless an operator set another time.
+    #[must_use]
+    pub fn with_cache_life(self, cache_life_ms: u64) -> Self {
+        Self {
+            cold_after_ms: self.cold_after_ms.or(Some(cache_life_ms)),
+            ..self
+        }
+    }
+
+    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold.
+    pub(crate) fn cold_after_ms(self) -> u64 {
+        self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
+    }
+
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
-    pub(crate) const fn is_cold_after(self, idle_ms: u64) -> bool {
-        self.cold_after_ms > 0 && idle_ms > self.cold_after_ms
+    pub(crate) fn is_cold_after(self, idle_ms: u64) -> bool {
+        let after_ms = self.cold_after_ms();
+        after_ms > 0 && idle_ms > after_ms
     }
 }
 
@@ -279,5 +295,30 @@ const fn begins_by_itself(kind: MessageKind) -> bool {
         | MessageKind::Control
         | MessageKind::BriefAck
         | MessageKind::BriefResult => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_an_operator_set_wins_over_the_cache_life_of_the_provider() {
+        let table = [
+            (None, 3_600_000, 3_600_000, false),
+            (None, 300_000, 300_000, true),
+            (None, 0, 0, false),
+            (Some(60_000), 3_600_000, 60_000, true),
+            (Some(0), 300_000, 0, false),
+        ];
+        for (set, life, after, is_cold) in table {
+            let terms = ThreadTerms {
+                cold_after_ms: set,
+                ..ThreadTerms::DEFAULT
+            }
+            .with_cache_life(life);
+            assert_eq!(terms.cold_after_ms(), after, "{set:?} {life}");
+            assert_eq!(terms.is_cold_after(400_000), is_cold, "{set:?} {life}");
+        }
     }
 }

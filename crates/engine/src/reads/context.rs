@@ -52,7 +52,7 @@ impl ReadHandle {
         let (read, ()) = found;
         let thread = thread_of(&read.agent, &read.agent.thread, &read.rows.past);
         let marks = self.marks(&read);
-        let cold = self.coldness(&read.agent);
+        let cold = self.coldness(&read);
         let turns = turns(&read, &thread);
         let ThreadRows { agent, rows, model } = read;
         let (fold, has_more) = (rows.past.fold.clone(), rows.past.is_cut);
@@ -158,14 +158,21 @@ impl ReadHandle {
         self.thread_terms.marks(window)
     }
 
-    fn coldness(&self, agent: &AgentRecord) -> ColdThread {
-        let terms = self.thread_terms;
+    fn coldness(&self, read: &ThreadRows) -> ColdThread {
+        let agent = &read.agent;
+        let model = read.model.as_ref().map(|(model, _)| model);
+        let terms = match model {
+            Some(model) => self
+                .thread_terms
+                .with_cache_life(self.model.cache_life_ms(model)),
+            None => self.thread_terms,
+        };
         let last = agent.last_turn.as_ref().map(|last| last.completed_at);
         let idle = last.map_or(0, |last| self.clock.now().millis_since(last));
         let is_at_rest = agent.open_turn.is_none();
         ColdThread {
             is_cold: is_at_rest && terms.is_cold_after(idle),
-            after_ms: terms.cold_after_ms,
+            after_ms: terms.cold_after_ms(),
             fold_above_tokens: count(terms.cold_tokens),
         }
     }

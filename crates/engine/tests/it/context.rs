@@ -15,7 +15,7 @@ async fn start(house: &House) -> Host {
     let conduct = Conduct {
         thread: ThreadTerms {
             most_tokens: Some(HIGH),
-            cold_after_ms: 60_000,
+            cold_after_ms: Some(60_000),
             cold_tokens: 500,
         },
         ..Conduct::default()

@@ -19,7 +19,7 @@ const DAY_MS: u64 = 86_400_000;
 /// A small thread, so that these turns fold it.
 const THREAD: ThreadTerms = ThreadTerms {
     most_tokens: Some(800),
-    cold_after_ms: 0,
+    cold_after_ms: Some(0),
     cold_tokens: usize::MAX,
 };
 
