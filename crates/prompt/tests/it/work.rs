@@ -331,7 +331,7 @@ fn what_an_operator_asked_for_stands_beside_what_was_made() {
     }
     let text = build(&scene.input()).work.expect("work");
     for words in [
-        r#"look at the nightly | your operator had asked: "Watch the \"nightly\""#,
+        r#" | your operator had asked: "Watch the \"nightly\""#,
         r#" | your operator had asked: "Tell me when #12 is merged.""#,
         r#" | your operator had asked: "Tidy up.""#,
         "\nyour operator had asked: \"Split the module.\"",
