@@ -141,7 +141,7 @@ impl Catalog {
         let percent = set.and_then(|set| set.percent).or(usual_percent);
         let usual = match (is_known, known) {
             (true, known) => usual_output(known, max_output),
-            (false, _) => assumed.output.unwrap_or(match max_output.source {
+            (false, _) => assumed.output.unwrap_or_else(|| match max_output.source {
                 Source::Builtin => UNKNOWN_MAX_OUTPUT_TOKENS,
                 Source::Flag | Source::Environment | Source::File | Source::Credentials => {
                     max_output.value.min(UNKNOWN_MAX_OUTPUT_TOKENS)
