@@ -483,7 +483,7 @@ fn tick_words(timer: &TimerRecord, slot: Timestamp, now: Timestamp, missed: u64)
     let words = timer
         .summary
         .as_deref()
-        .unwrap_or("A timer you set has fired.");
+        .unwrap_or("The time of a timer has come.");
     let missed = match missed {
         0 => String::new(),
         count => format!("; {} passed since", text::pluralize(count, "more slot")),
@@ -496,8 +496,10 @@ fn tick_words(timer: &TimerRecord, slot: Timestamp, now: Timestamp, missed: u64)
         ),
     };
     format!(
-        "{words}\n\nTimer {}: planned for {slot}, fired at {now}{missed}{before}.",
-        timer.id
+        "{words}\n\nYour timer {} ({}), tick {}: planned for {slot}, fired at {now}{missed}{before}.",
+        timer.id,
+        timer.maker_words(),
+        timer.fire_count
     )
 }
 

@@ -34,6 +34,7 @@ pub mod image;
 pub mod intent;
 pub mod limits;
 pub mod log;
+pub mod marker;
 pub mod memory;
 pub mod message;
 pub mod model;

@@ -5,6 +5,7 @@ use crate::delivery::DeliveryRoute;
 use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::queue::MessageSeq;
+use crate::text;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -342,12 +343,39 @@ pub struct TimerView {
     pub tokens_a_day: Option<u64>,
 }
 
+/// Spells a length of time in its largest whole unit.
+fn spell_ms(millis: u64) -> String {
+    for (unit, name) in [(3_600_000, "hour"), (60_000, "minute"), (1_000, "second")] {
+        if millis >= unit && millis.is_multiple_of(unit) {
+            return text::pluralize(millis / unit, name);
+        }
+    }
+    format!("{millis} ms")
+}
+
 impl TimerRecord {
     /// Returns true if an operator made the timer, or a turn under an operator's authority did. Its ticks are then caused
     /// by the operator; those of other timers are self-caused and paced.
     #[must_use]
     pub fn is_by_operator(&self) -> bool {
         !self.made_by_agent || self.authority == AuthorityClass::OperatorInstruction
+    }
+
+    /// Says who made the timer, when, and how often it fires: "made 2026-03-01T09:00:00Z by you, every 10 minutes". It is
+    /// said to the agent.
+    #[must_use]
+    pub fn maker_words(&self) -> String {
+        let maker = if self.made_by_agent {
+            "you"
+        } else {
+            "your operator"
+        };
+        let pace = match &self.schedule {
+            TimerSchedule::Once { .. } => "once".to_owned(),
+            TimerSchedule::Every { interval_ms, .. } => format!("every {}", spell_ms(*interval_ms)),
+            TimerSchedule::Cron { .. } => "by a cron expression".to_owned(),
+        };
+        format!("made {} by {maker}, {pace}", self.created_at)
     }
 
     /// Returns the shortest time between two ticks, in milliseconds, where the runtime sets one.

@@ -67,7 +67,7 @@ pub(crate) fn current<'a>(
             "Turn started at {at}{now}{}{}{}\n\nCurrent input:\n{}\n{}",
             late.map_or_else(String::new, |late| late_words(late, at)),
             note(message, extent, "longer than your model's window allows"),
-            wait_notes::render(waits),
+            wait_notes::render(waits, &message.origin),
             provenance::full(message),
             fence::content(message, extent),
         )
@@ -104,8 +104,8 @@ fn note(message: &MessageEnvelope, extent: Extent, reason: &str) -> String {
         Extent::Whole | Extent::Bytes(_) => String::new(),
         Extent::Tokens(_) => format!(
             "\nThe message {} is {reason}: only its beginning and its end are shown. \
-             `holon transcript --agent {}` prints it whole. If you need the middle and cannot read it, say so and ask for the text \
-             in a file.",
+             Your operator prints it whole with `holon transcript --agent {}`, which is not for you. If you need the middle, \
+             say so and ask for the text in a file.",
             message.id, message.agent_id
         ),
     }
@@ -192,7 +192,7 @@ pub(crate) fn joined_text(message: &MessageEnvelope, waits: Option<&[WaitNote]>)
     format!(
         "{what} at {} joins this turn:{}\n{}\n{}",
         message.created_at,
-        wait_notes::render(waits.unwrap_or(&message.waits)),
+        wait_notes::render(waits.unwrap_or(&message.waits), &message.origin),
         provenance::full(message),
         fence::content(message, Extent::Whole),
     )

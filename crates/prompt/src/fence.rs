@@ -9,32 +9,15 @@
 use crate::excerpt::{self, Excerpt};
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
+use holon_domain::marker::{self, NAMES, OPENINGS, remove};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::text;
-use std::ops::Range;
 
 /// Characters of the code: 64 bits.
 const CODE_CHARS: usize = 16;
-/// How marker lines begin, before their name.
-const OPENINGS: [&str; 4] = ["<<<", ">>>", "=== begin of", "=== end of"];
-/// Names on marker lines.
-const NAMES: [&str; 9] = [
-    "user_instructions",
-    "agent_instructions",
-    "workspace_instructions",
-    "task_result",
-    "task_status",
-    "integration_signal",
-    "external_evidence",
-    "skill_catalog",
-    "agent_notes",
-];
 /// How the markers of an instruction file begin, before their name.
 pub(crate) const INSTRUCTIONS_BEGIN: &str = "=== begin of ";
 pub(crate) const INSTRUCTIONS_END: &str = "=== end of ";
-/// Replaces a removed code or marker; it shares no part with either, so none can form again across it.
-const REMOVED: &str = "[marker removed]";
-
 /// Largest part of a body that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -170,44 +153,13 @@ fn without_markers(body: &str, code: &str) -> String {
         let found = lowered.match_indices(code);
         found.map(|(at, _)| at..at + code.len()).collect()
     });
-    remove(&without_code, find_markers)
-}
-
-/// Finds the markers of a lower-case text, also with blanks before the name.
-fn find_markers(lowered: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for name in NAMES {
-        for (at, _) in lowered.match_indices(name) {
-            let before = lowered.get(..at).unwrap_or_default();
-            let before = before.trim_end_matches([' ', '\t']);
-            let opening = OPENINGS
-                .iter()
-                .find_map(|opening| before.strip_suffix(opening));
-            found.extend(opening.map(|rest| rest.len()..at + name.len()));
-        }
-    }
-    found.sort_by_key(|marker| marker.start);
-    found
-}
-
-/// Removes what `find` finds in the lower-case text, in order of its position.
-fn remove(body: &str, find: impl Fn(&str) -> Vec<Range<usize>>) -> String {
-    // ASCII lowering keeps every byte position, so positions in one text are valid in the other.
-    let lowered = body.to_ascii_lowercase();
-    let mut kept = String::with_capacity(body.len());
-    let mut from = 0;
-    for found in find(&lowered) {
-        kept.push_str(body.get(from..found.start).unwrap_or_default());
-        kept.push_str(REMOVED);
-        from = found.end.max(from);
-    }
-    kept.push_str(body.get(from..).unwrap_or_default());
-    kept
+    marker::without_markers(&without_code)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holon_domain::marker::{REMOVED, find_markers};
     use proptest::prelude::*;
 
     const CODE: &str = "0123456789abcdef";

@@ -10,13 +10,15 @@ mod trace;
 
 use crate::candidate::{Candidate, Priority};
 use crate::visible;
-use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::{WaitRecord, WakeSource};
-use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
+use holon_domain::work_item::{
+    PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
+};
+use holon_domain::{Timestamp, WorkItemId};
 
 /// Stands before the first part.
 pub(crate) const HEADING: &str = "Your work when this turn started:";
@@ -65,6 +67,25 @@ pub(crate) fn candidates<'a>(
     let blocked =
         counts.blocked + counts.waiting_task + counts.waiting_external + counts.waiting_timer;
     let runnable = counts.runnable + counts.stalled;
+    // The current item is shown by itself and in no list.
+    let state = work.current.as_ref();
+    let state = state.map(|item| item.scheduling_state(agent.work.wake_count));
+    let is = |states: &[WorkItemSchedulingState]| {
+        u32::from(state.is_some_and(|state| states.contains(&state)))
+    };
+    let blocked = blocked.saturating_sub(is(&[
+        WorkItemSchedulingState::Blocked,
+        WorkItemSchedulingState::WaitingTask,
+        WorkItemSchedulingState::WaitingExternal,
+        WorkItemSchedulingState::WaitingTimer,
+    ]));
+    let runnable = runnable.saturating_sub(is(&[
+        WorkItemSchedulingState::Runnable,
+        WorkItemSchedulingState::Stalled,
+    ]));
+    let for_operator = counts
+        .waiting_operator
+        .saturating_sub(is(&[WorkItemSchedulingState::WaitingOperator]));
     let list =
         |source, priority, title: String, items| list(agent, source, priority, &title, items);
     [
@@ -101,7 +122,7 @@ pub(crate) fn candidates<'a>(
             title_with_count(
                 "Items that wait for the operator",
                 &work.waiting_operator,
-                counts.waiting_operator,
+                for_operator,
             ),
             &work.waiting_operator,
         ),
@@ -184,7 +205,14 @@ fn describe_wait(wait: &WaitRecord) -> String {
         .iter()
         .map(|named| source(wait, named))
         .collect();
-    let due = wait.due_at.map(|at| format!(", at {at} at the latest"));
+    let is_named = |due: &Timestamp| {
+        let mut sources = wait.wake_sources.iter();
+        sources.any(|source| matches!(source, WakeSource::Timer { wake_at } if wake_at == due))
+    };
+    let due = wait
+        .due_at
+        .filter(|due| !is_named(due))
+        .map(|at| format!(", at {at} at the latest"));
     format!(
         "{} (ends by {}{})",
         short(&wait.waiting_for),

@@ -211,12 +211,15 @@ fn next_step(wait: &WaitRecord, words: &str) -> String {
     let reason = reason.map_or_else(String::new, |reason| format!("; it waits for: {reason}"));
     match &wait.question {
         Some(question) if !question.any_message => {
-            let choices = match question.choices.as_slice() {
-                [] => String::new(),
-                choices => format!(" ({})", choices.join(" / ")),
+            let (choices, or_choice) = match question.choices.as_slice() {
+                [] => (String::new(), ""),
+                choices => (
+                    format!(" ({})", choices.join(" / ")),
+                    ", or begin it with one of the choices",
+                ),
             };
             format!(
-                "answer the agent: {asked}{choices}{reason}; write {} in your message, so that it counts as the answer",
+                "answer the agent: {asked}{choices}{reason}; write {} in your message{or_choice}, so that it counts as the answer",
                 wait.id
             )
         }

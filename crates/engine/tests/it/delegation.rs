@@ -221,7 +221,7 @@ async fn a_child_that_waits_has_not_ended_and_its_parent_is_asked_in_the_operato
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""phase":"waiting""#), "{told}");
+    assert!(told.contains("phase: waiting\n"), "{told}");
     assert!(told.contains("awaiting_operator_input"), "{told}");
     let input = json!({ "task_id": task.id, "input": "the one at the top" });
     asked.answer(calls(&[("TaskInput", input)]));
@@ -612,7 +612,7 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""cleanup_status":"removed""#), "{told}");
+    assert!(told.contains("cleanup_status: removed\n"), "{told}");
     assert!(told.contains(&own.worktree_path), "{told}");
     drop(host);
 }

@@ -52,7 +52,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "what is delivered",
-        "The text of that last answer is delivered",
+        "If a message awaits an answer, the text of that last answer is delivered",
     ),
     (
         "what is not delivered",
@@ -163,7 +163,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "an example",
-        "`CreateWorkItem` with the objective, then `PickWorkItem` with the id that it returned",
+        "`CreateWorkItem` with the objective and, as `plan`, the first text of the plan file",
     ),
     (
         "plan",
@@ -208,7 +208,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "an answer that is none",
-        "if it is no answer, reply, and the wait stands again after the turn",
+        "After any other message the wait stands",
     ),
     ("delegation", "The child knows nothing of this conversation"),
     (

@@ -263,8 +263,11 @@ fn the_tick_of_a_timer_names_its_planned_and_its_actual_time() {
     let (words, _) = began_with(&world);
     let (planned, fired) = (make::T0.plus_millis(MINUTE), world.now);
     assert!(words.starts_with("look at the mail\n"), "{words}");
-    let times =
-        format!("Timer {id}: planned for {planned}, fired at {fired}; 2 more slots passed since.");
+    let times = format!(
+        "made {} by you, every 1 minute), tick 1: planned for {planned}, fired at {fired}; 2 more slots passed since.",
+        make::T0
+    );
+    assert!(words.contains(&format!("Your timer {id} (")), "{words}");
     assert!(words.ends_with(&times), "{words}");
 }
 
