@@ -265,6 +265,23 @@ const OTHER_WAYS: [(&[&str], &str); 8] = [
     ),
 ];
 
+/// Splits a name into its words: at signs, and where a capital follows a small letter.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        let begins = !c.is_ascii_alphanumeric() || (was_small && c.is_ascii_uppercase());
+        if begins {
+            words.push(String::new());
+        }
+        was_small = c.is_ascii_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words
+}
+
 /// Says which offered tool does what an unknown one was probably called for.
 fn nearest_way(name: &str, offered: &[&str]) -> String {
     let plain = |name: &str| {
@@ -276,7 +293,9 @@ fn nearest_way(name: &str, offered: &[&str]) -> String {
         return format!("call it {tool}");
     }
     let mut ways = OTHER_WAYS.iter();
-    let way = ways.find(|(words, _)| words.iter().any(|word| asked.contains(word)));
+    let parts = words_of(name);
+    let is_named = |word: &&str| asked == **word || parts.iter().any(|part| part == *word);
+    let way = ways.find(|(words, _)| words.iter().any(|word| is_named(&word)));
     way.map_or_else(
         || "call a tool that this request offers, by its exact name".to_owned(),
         |(_, way)| (*way).to_owned(),

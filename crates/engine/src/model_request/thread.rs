@@ -124,20 +124,6 @@ impl ThreadTerms {
         self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
     }
 
-    /// Adds the cache life of the model that is asked, which counts unless an operator set another time.
-    #[must_use]
-    pub fn with_cache_life(self, cache_life_ms: u64) -> Self {
-        Self {
-            cold_after_ms: self.cold_after_ms.or(Some(cache_life_ms)),
-            ..self
-        }
-    }
-
-    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold.
-    pub(crate) fn cold_after_ms(self) -> u64 {
-        self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
-    }
-
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
     pub(crate) fn is_cold_after(self, idle_ms: u64) -> bool {
         let after_ms = self.cold_after_ms();

@@ -180,7 +180,11 @@ fn line(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
     let added: String = added.collect();
     let deeds = Deeds::of(turn);
     let answered = if !answer.trim().is_empty() {
-        format!("{}; you answered {}", deeds.notices(LINE_BYTES), short(answer))
+        format!(
+            "{}; you answered {}",
+            deeds.notices(LINE_BYTES),
+            short(answer)
+        )
     } else if deeds.are_silent() {
         format!("; {}", deeds.line(LINE_BYTES))
     } else {

@@ -139,7 +139,10 @@ fn a_turn_without_words_is_told_as_what_it_did() {
 
 #[test]
 fn the_short_line_of_a_turn_tells_what_was_added_and_what_reached_the_operator() {
-    let notify = [("NotifyOperator", json!({ "message": "It says ready.\n\nSeen now." }))];
+    let notify = [(
+        "NotifyOperator",
+        json!({ "message": "It says ready.\n\nSeen now." }),
+    )];
     let mut log = entries(&notify, "I told you.");
     log.push(LogEntry::Interjection {
         message_seq: 2,

@@ -160,7 +160,7 @@ fn waits_say_what_ends_them_and_notifications_do_not_repeat_their_text() {
     let declared = read("WaitFor", "waiting for: the answer", wait.clone());
     assert_eq!(
         declared,
-        "wait_1 of work_1 ends with the operator's words, or the end of task_1, at the latest at 2026-01-02T00:00:00.000Z; \
+        "wait_1 of work_1 ends with a message of the operator, or the end of task_1, at the latest at 2026-01-02T00:00:00.000Z; \
          the turn ends"
     );
     assert_eq!(
@@ -193,9 +193,9 @@ fn timers_are_listed_with_who_made_them_and_how_often_they_fire() {
     assert_eq!(
         shown,
         "2 active timers\n\
-         - timer_1 next at 2026-01-01T00:30:00Z (made 2026-01-01T00:00:00Z by you, every 10 minutes, fired 2 times): look \
+         - timer_1 next at 2026-01-01T00:30:00.000Z (made 2026-01-01T00:00:00.000Z by you, every 10 minutes, fired 2 times): look \
          at the mail\n\
-         - timer_2 next at 2026-01-01T00:30:00Z (made 2026-01-01T00:00:00Z by your operator, every 10 minutes, fired 2 \
+         - timer_2 next at 2026-01-01T00:30:00.000Z (made 2026-01-01T00:00:00.000Z by your operator, every 10 minutes, fired 2 \
          times): look at the mail"
     );
 }
@@ -212,7 +212,7 @@ fn the_state_of_a_task_is_told_in_lines_and_forges_no_marker() {
         json!({ "task": task }),
     );
     assert!(
-        shown.starts_with("task_1 is completed, since 2026-01-01T00:01:00Z, begun 2026-01-01T00:00:00Z\nabout: look\nend:\n"),
+        shown.starts_with("task_1 is completed, since 2026-01-01T00:01:00.000Z, begun 2026-01-01T00:00:00.000Z\nabout: look\nend:\n"),
         "{shown}"
     );
     assert!(shown.contains("[marker removed] 00ff"), "{shown}");

@@ -412,7 +412,7 @@ fn what_ends_a_wait_for_an_operator_is_said_as_it_is() {
     let name = wait(&world).id.to_string();
     assert_eq!(
         wait(&world).answer_words(),
-        format!("a message of the operator that names {name}")
+        format!("a message of the operator that contains {name}")
     );
     let (world, _) = waiting(vec![WakeCondition::Operator]);
     assert_eq!(wait(&world).answer_words(), "a message of the operator");
