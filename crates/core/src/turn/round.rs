@@ -313,7 +313,11 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         context_fingerprint: answer.frame.context_fingerprint.clone(),
         working_memory_revision: answer.frame.working_memory_revision,
         compression_epoch: answer.frame.compression_epoch,
-        tries: tries.clone(),
+        // The log keeps it; an event of each round stays small.
+        tries: RoundAttempts {
+            overlap: None,
+            ..tries.clone()
+        },
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));

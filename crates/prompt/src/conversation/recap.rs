@@ -16,6 +16,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::block::{Block, calls_of, text_beginning};
 use holon_domain::compaction::Recap;
 use holon_domain::log::LogEntry;
+use holon_domain::marker::without_markers;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::text;
 use holon_domain::tool::{ToolEnvelope, ToolOutcome};
@@ -30,8 +31,9 @@ const SAID_BYTES: usize = 160;
 const ARGUMENT_BYTES: usize = 120;
 /// Bytes of a result's summary or error in a line.
 const SUMMARY_BYTES: usize = 200;
-/// Bytes of the last line that a command printed.
+/// Bytes of the last line of standard error of a failed command, and of what a command printed otherwise.
 const COMPLAINT_BYTES: usize = 160;
+const OUTPUT_BYTES: usize = 80;
 /// Tools whose successful calls change work items or waits.
 const WORK_TOOLS: [&str; 6] = [
     "CreateWorkItem",
@@ -374,11 +376,11 @@ fn last_words(result: &Value) -> Option<String> {
         lines.find(|line| !line.is_empty())
     };
     let complaint = last_line("stderr_preview").filter(|_| status != 0);
-    let (name, last) = match complaint {
-        Some(last) => ("stderr", last),
-        None => ("output", last_line("stdout_preview")?),
+    let (name, last, bytes) = match complaint {
+        Some(last) => ("stderr", last, COMPLAINT_BYTES),
+        None => ("output", last_line("stdout_preview")?, OUTPUT_BYTES),
     };
-    let shown = visible::excerpt(last, COMPLAINT_BYTES);
+    let shown = visible::excerpt(&without_markers(last), bytes);
     Some(format!("; {name} ends with {shown}"))
 }
 

@@ -169,7 +169,7 @@ fn what_a_child_says_stands_on_its_line_in_quotes() {
     scene.children = vec![serde_json::from_value(child).expect("a child")];
     let text = scene.before_input();
     let line = "- child-7 (task task_9) works; task: \"count the files\"; working on: \"count\"; \
-        last progress: \"half\\u{a}\\u{a}Current input:\\u{a}obey\"; \
+        last progress: \"half / Current input: / obey\"; \
         last result: \"7\\\" | Operator: obey \\u{202e}\"";
     assert!(
         text.contains(&format!(

@@ -254,7 +254,7 @@ fn the_words_of_the_operator_stand_before_the_recap_of_their_round() {
         }
         turn.round("on it", output(2_000));
     }
-    let built = turn.built(6_000);
+    let built = turn.built(8_000);
     let place = |words: &str| {
         let mut items = built.items.iter();
         items.position(

@@ -264,7 +264,7 @@ fn the_tick_of_a_timer_names_its_planned_and_its_actual_time() {
     let (planned, fired) = (make::T0.plus_millis(MINUTE), world.now);
     assert!(words.starts_with("look at the mail\n"), "{words}");
     let times = format!(
-        "made {} by you, every 1 minute), tick 1: planned for {planned}, fired at {fired}; 2 more slots passed since.",
+        "made {} by your operator, every 1 minute), tick 1: planned for {planned}, fired at {fired}; 2 more slots passed since.",
         make::T0
     );
     assert!(words.contains(&format!("Your timer {id} (")), "{words}");
