@@ -295,7 +295,7 @@ fn nearest_way(name: &str, offered: &[&str]) -> String {
     let mut ways = OTHER_WAYS.iter();
     let parts = words_of(name);
     let is_named = |word: &&str| asked == **word || parts.iter().any(|part| part == *word);
-    let way = ways.find(|(words, _)| words.iter().any(|word| is_named(&word)));
+    let way = ways.find(|(words, _)| words.iter().any(is_named));
     way.map_or_else(
         || "call a tool that this request offers, by its exact name".to_owned(),
         |(_, way)| (*way).to_owned(),
