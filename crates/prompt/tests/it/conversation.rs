@@ -28,7 +28,8 @@ fn a_conversation_below_its_soft_limit_is_shown_as_it_was() {
 fn the_oldest_rounds_give_way_to_a_recap_and_the_newest_two_stay() {
     let mut turn = Turn::new();
     for _ in 0..6 {
-        turn.round("looking at it", output(2_000));
+        let printed = format!("{}\nok", "abc ".repeat(500));
+        turn.round("looking at it", command(&printed, ""));
     }
     let built = turn.built(3_400);
     let compaction = built.compaction.as_ref().unwrap();

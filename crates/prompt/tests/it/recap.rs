@@ -252,7 +252,8 @@ fn the_words_of_the_operator_stand_before_the_recap_of_their_round() {
         if round == 3 {
             turn.join(operator(3, "Skip the tests."));
         }
-        turn.round("on it", output(2_000));
+        let printed = format!("{}\nok", "abc ".repeat(500));
+        turn.round("on it", command(&printed, ""));
     }
     let built = turn.built(8_000);
     let place = |words: &str| {
