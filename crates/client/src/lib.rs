@@ -9,7 +9,6 @@ mod answer;
 mod archive;
 mod budget;
 mod client;
-mod context;
 mod delivery;
 mod endpoint;
 mod error;

@@ -115,10 +115,7 @@ fn describe(
 ) -> ModelAvailability {
     let entry = settings.providers.get(model.provider());
     let scripted = model.provider() == SCRIPTED;
-    let policy = settings
-        .catalog
-        .policy(model, &settings.max_output_tokens)
-        .within_window();
+    let policy = settings.catalog.policy(model, &settings.max_output_tokens);
     let trouble = state.and_then(CredentialState::trouble);
     let (reason, next) = match (trouble, state, scripted) {
         (Some((problem, next)), ..) => (Some(problem.to_owned()), Some(next.to_owned())),

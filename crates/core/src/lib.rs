@@ -19,7 +19,6 @@ pub mod assess;
 pub mod attempt;
 pub mod budget;
 mod clock;
-mod context;
 pub mod continuation;
 pub mod delegation;
 mod delivery;

@@ -39,7 +39,7 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         | ModelFailureKind::RateLimited
         | ModelFailureKind::ServerError
         // Often the page of a gateway or a sign-in form: the same request is answered once that is over.
-        | ModelFailureKind::NotJson => {
+        | ModelFailureKind::InvalidResponse => {
             ChainVerdict::MayPass(SuspensionReason::ProviderTrouble)
         }
         ModelFailureKind::Network => ChainVerdict::MayPass(SuspensionReason::Network),
@@ -48,10 +48,9 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         ModelFailureKind::UnsupportedTransport | ModelFailureKind::ModelUnavailable => {
             ChainVerdict::NeedsOperator(SuspensionReason::ModelUnavailable)
         }
-        // An answer of an unknown form is not asked for again: it would cost as much and most likely be the same.
-        ModelFailureKind::InvalidRequest
-        | ModelFailureKind::InvalidResponse
-        | ModelFailureKind::ContextLengthExceeded => ChainVerdict::Refused,
+        ModelFailureKind::InvalidRequest | ModelFailureKind::ContextLengthExceeded => {
+            ChainVerdict::Refused
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub enum FileAction {
 pub struct ChangedFile {
     #[serde(flatten)]
     pub action: FileAction,
-    /// Path relative to the execution root, or absolute in the agent's home.
+    /// Path relative to the execution root.
     pub path: String,
 }
 

@@ -50,10 +50,9 @@ pub enum RootOwnership {
     /// The directory was there before. The runtime never removes it.
     #[default]
     External,
-    /// The runtime made it. It stays until an operator cleans it up; one that was made for a child goes with the child if
-    /// it is clean.
+    /// The runtime made it for a `UseWorkspace` call. It stays until an operator cleans it up.
     SessionOwned,
-    /// Reserved: made for a task. No root has this owner.
+    /// The runtime made it for a task. It goes with the task if it is clean.
     TaskOwned,
 }
 

@@ -17,7 +17,6 @@ use holon_domain::trigger::{
 };
 use serde_json::Value;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// A value with texts that a model, a sender or a command wrote.
 pub(crate) trait Texts {
@@ -241,9 +240,7 @@ impl Texts for ModelRequest {
         for block in blocks.chain(&mut frame.context_blocks) {
             change(&mut block.text);
         }
-        let earlier = self.thread.iter_mut();
-        let earlier = earlier.flat_map(|turn| &mut Arc::make_mut(turn).items);
-        for item in earlier.chain(&mut self.conversation) {
+        for item in &mut self.conversation {
             match item {
                 ConversationItem::Assistant { blocks, .. } => {
                     blocks.iter_mut().for_each(|block| block.each_text(change));

@@ -229,7 +229,7 @@ impl Kernel {
         if let Some(kept) = kept
             && is_kept_for(ledger, agent_id, &kept, input)?
         {
-            if !kept.answers(key) {
+            if kept.digest != key.digest {
                 return Ok(Err(Refusal::KeyReused));
             }
             let work = PostCommitWork::default();

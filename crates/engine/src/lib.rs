@@ -22,7 +22,6 @@ mod news;
 pub mod ports;
 pub mod reads;
 pub mod request;
-mod request_trail;
 mod run_once;
 mod shell;
 mod skill_use;
@@ -49,9 +48,6 @@ pub use holon_core::patience;
 pub use holon_store::{BudgetChange, LaneView};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
-pub use model_request::ThreadTerms;
-pub use reads::{
-    EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, TurnMeasure, WorkItemPage,
-};
+pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, WorkItemPage};
 pub use run_once::RunNews;
 pub use shell::MODEL_CALL_LOG;

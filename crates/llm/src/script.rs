@@ -148,10 +148,8 @@ pub enum ErrorKind {
     /// Stands for any other HTTP 4xx.
     InvalidRequest,
     ContextLengthExceeded,
-    /// The answer is none of the protocol.
+    /// The answer cannot be decoded.
     InvalidResponse,
-    /// The answer is no JSON, such as the page of a gateway.
-    NotJson,
 }
 
 impl From<ErrorKind> for ModelFailureKind {
@@ -167,7 +165,6 @@ impl From<ErrorKind> for ModelFailureKind {
             ErrorKind::InvalidRequest => Self::InvalidRequest,
             ErrorKind::ContextLengthExceeded => Self::ContextLengthExceeded,
             ErrorKind::InvalidResponse => Self::InvalidResponse,
-            ErrorKind::NotJson => Self::NotJson,
         }
     }
 }

@@ -98,7 +98,6 @@ mod tests {
                     .to_vec(),
                 ..SkillCatalog::default()
             },
-            ..Guidance::default()
         }
     }
 

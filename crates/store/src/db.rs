@@ -28,14 +28,10 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, watch};
 
 /// Bytes of the database header that name the journal mode; 1 is the rollback journal.
 const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
-/// Shortest time after a note of the progress until a commit notes it again. Longer than the pause between the commits
-/// of a busy host, which therefore pays for few notes.
-pub(crate) const NOTE_PAUSE: Duration = Duration::from_millis(250);
 
 /// The location of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,8 +60,8 @@ pub struct Db {
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     pub(crate) known: RefCell<KnownAgents>,
     note: Option<NoteFile>,
-    /// Time at which the progress was noted last; absent before the first upkeep.
-    pub(crate) noted_at: Option<Instant>,
+    /// True once the periodic upkeep has run.
+    is_tended: bool,
     findings: Vec<String>,
     epoch: String,
     occupant: Occupant,
@@ -178,7 +174,7 @@ impl Db {
             lost: watch::Sender::new(None),
             known: RefCell::default(),
             note: None,
-            noted_at: None,
+            is_tended: false,
             findings: Vec::new(),
             epoch,
             occupant,
@@ -209,7 +205,7 @@ impl Db {
         let mut copy = Connection::open_in_memory()?;
         rusqlite::backup::Backup::new(&self.conn, &mut copy)?.run_to_completion(
             i32::MAX,
-            Duration::ZERO,
+            std::time::Duration::ZERO,
             None,
         )?;
         let mut image = copy.serialize("main")?.to_vec();
@@ -285,14 +281,11 @@ impl Db {
         lost.into()
     }
 
-    /// Records the progress of the first commits of a process, and of the first one after a pause, before they are
-    /// acknowledged. Without that, nothing would tell of commits that are lost before the next upkeep.
+    /// Records the progress of the first commits, before they are acknowledged. Without that, nothing would tell of
+    /// commits that are lost before the first upkeep.
     pub(crate) fn note_first_commits(&mut self) {
-        if let Some(noted) = &mut self.noted_at {
-            if noted.elapsed() < NOTE_PAUSE {
-                return;
-            }
-            *noted = Instant::now();
+        if self.is_tended {
+            return;
         }
         if let Some(note) = &mut self.note
             && let Ok(progress) = Progress::of(&self.conn)
@@ -303,7 +296,7 @@ impl Db {
 
     /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
-        self.noted_at = Some(Instant::now());
+        self.is_tended = true;
         let (Location::File(path), Some(note)) = (&self.location, &mut self.note) else {
             return;
         };

@@ -180,9 +180,7 @@ fn load_page(model: &mut Model) -> Vec<Command> {
     };
     let entries = match &page {
         Page::Help => crate::pages::help(),
-        Page::Events => {
-            crate::pages::events(model.conversation.events().iter().rev(), model.zone())
-        }
+        Page::Events => crate::pages::events(model.conversation.events().iter().rev()),
         Page::Effort { .. } => crate::pages::efforts(),
         _ => Vec::new(),
     };

@@ -20,7 +20,6 @@ mod candidates;
 mod children;
 mod clock;
 mod commands;
-mod context;
 mod continuation;
 mod delivery;
 mod imports;

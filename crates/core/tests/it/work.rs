@@ -9,7 +9,6 @@ mod hints;
 mod items;
 mod lives;
 pub(crate) mod memory;
-mod orders;
 mod questions;
 mod rechecks;
 mod reports;

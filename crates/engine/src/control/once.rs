@@ -44,7 +44,7 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
     if let Some(key) = key
         && let Some(kept) = ledger.kept_reply(&key.id, now)?
     {
-        if !kept.answers(key) {
+        if kept.digest != key.digest {
             return Ok(Err(Error::KeyReused));
         }
         let reply = kept.read().map(Once::Repeated);

@@ -266,8 +266,6 @@ fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSourc
         | LogEntry::Interjection { .. }
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
-        | LogEntry::ThreadFold(_)
-        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => false,
     };

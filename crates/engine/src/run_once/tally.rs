@@ -97,8 +97,6 @@ impl Tally {
                 | LogEntry::Interjection { .. }
                 | LogEntry::ToolResult { .. }
                 | LogEntry::Recap(_)
-                | LogEntry::ThreadFold(_)
-                | LogEntry::Shortened(_)
                 | LogEntry::ContinuationPrompt { .. } => {}
             }
         }
@@ -147,8 +145,6 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
         | LogEntry::Recap(_)
-        | LogEntry::ThreadFold(_)
-        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     });

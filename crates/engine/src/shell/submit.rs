@@ -378,7 +378,6 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::HostStops
-        | Input::HistoryRemoval { .. }
         | Input::Start
         | Input::Stop
         | Input::Archive
@@ -396,7 +395,6 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
-        | Input::Context(_)
         | Input::Task(TaskCommand::Stop { .. } | TaskCommand::Input { .. })
         | Input::Abort { .. }
         | Input::Continue => OUTCOME_BYTES,

@@ -69,11 +69,10 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
                 marked("The garden has six beds.", Stability::AgentScoped),
             ],
             vec![
-                block("It is spring.", Stability::TurnScoped),
+                marked("It is spring.", Stability::AgentScoped),
                 block("Which bed needs water?", Stability::TurnScoped),
             ],
         ),
-        thread: Vec::new(),
         conversation,
         tools: ToolSet::new(vec![tool()]),
         max_output_tokens: 4_096,

@@ -172,7 +172,6 @@ fn judge(error: &ExchangeError) -> DescriptionOutcome {
             | ModelFailureKind::Quota
             | ModelFailureKind::InvalidRequest
             | ModelFailureKind::InvalidResponse
-            | ModelFailureKind::NotJson
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable
             | ModelFailureKind::ContextLengthExceeded => DescriptionOutcome::Nothing,

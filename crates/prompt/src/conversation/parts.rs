@@ -73,8 +73,6 @@ pub fn explain(
             }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
-            | LogEntry::ThreadFold(_)
-            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }

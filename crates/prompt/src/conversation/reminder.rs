@@ -81,8 +81,6 @@ impl<'a> Reminder<'a> {
             | LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
-            | LogEntry::ThreadFold(_)
-            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }
@@ -156,8 +154,6 @@ fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> 
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
-        | LogEntry::ThreadFold(_)
-        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     match picks.next() {

@@ -5,7 +5,6 @@
 mod archives;
 mod callbacks;
 mod concealment;
-mod context;
 mod delivery;
 mod gate;
 mod host;

@@ -10,7 +10,6 @@ pub(crate) enum Argument {
     Agent,
     Display,
     WorkspaceVerb,
-    ContextVerb,
     Workspace,
     Model,
     Skill,
@@ -22,7 +21,7 @@ impl Argument {
     /// Returns the request that lists what the argument may be; `None` if the words are fixed.
     pub(crate) const fn question(self) -> Option<Question> {
         match self {
-            Self::AgentVerb | Self::WorkspaceVerb | Self::ContextVerb | Self::Display => None,
+            Self::AgentVerb | Self::WorkspaceVerb | Self::Display => None,
             Self::Agent => Some(Question::Agents),
             Self::Workspace => Some(Question::Status),
             Self::Model => Some(Question::Models),
@@ -37,7 +36,6 @@ impl Argument {
         match self {
             Self::AgentVerb => &["switch", "create", "start", "stop"],
             Self::WorkspaceVerb => &["attach", "use", "exit", "detach"],
-            Self::ContextVerb => &["fold", "clear", "pin", "unpin"],
             Self::Display => &["info", "verbose", "debug"],
             Self::Model => &["default"],
             Self::Agent | Self::Workspace | Self::Skill | Self::Task | Self::WorkItem => &[],
@@ -46,10 +44,7 @@ impl Argument {
 
     /// Returns true if the command is whole with this argument.
     pub(crate) const fn is_last(self) -> bool {
-        !matches!(
-            self,
-            Self::AgentVerb | Self::WorkspaceVerb | Self::ContextVerb
-        )
+        !matches!(self, Self::AgentVerb | Self::WorkspaceVerb)
     }
 }
 
@@ -93,7 +88,6 @@ pub(crate) fn unfinished(draft: &str) -> Option<Unfinished<'_>> {
         ("agent", Some("switch" | "start" | "stop")) => Argument::Agent,
         ("workspace", None) => Argument::WorkspaceVerb,
         ("workspace", Some("use" | "detach")) => Argument::Workspace,
-        ("context", None) => Argument::ContextVerb,
         ("display", None) => Argument::Display,
         ("model", None) => Argument::Model,
         ("skill-uninstall", None) => Argument::Skill,

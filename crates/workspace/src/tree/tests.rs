@@ -4,7 +4,6 @@
 mod crash;
 mod disturb;
 mod fault;
-mod second;
 
 use super::disk::{Disk, Hook, NoHook};
 use super::replace::replace;

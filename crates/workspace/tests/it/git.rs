@@ -11,4 +11,3 @@ mod interrupted;
 mod parts;
 mod records;
 mod selecting;
-mod state;

@@ -191,11 +191,9 @@ impl KernelBench {
             reminder: None,
             reminder_text: None,
             compaction: None,
-            fold: None,
             kept: Vec::new(),
             context: ContextSize::default(),
             context_management: None,
-            overlap: None,
             learned: None,
             server: Default::default(),
             timing: RoundTiming {

@@ -70,10 +70,18 @@ enum ContentPart<'a> {
     InputImage { image_url: String },
 }
 
-/// Builds the input: earlier turns, the context and the conversation, each text a message of its own; never empty.
+/// Builds the input: the context as one message, then the conversation; never empty.
 pub(crate) fn input(request: &ModelRequest) -> Vec<Item> {
     let mut items = Vec::new();
-    for step in steps(request) {
+    let context: Vec<ContentPart<'_>> = nonblank_blocks(&request.frame.context_blocks)
+        .map(|block| ContentPart::InputText {
+            text: Cow::Borrowed(&block.text),
+        })
+        .collect();
+    if !context.is_empty() {
+        items.push(user(context));
+    }
+    for step in steps(&request.conversation, &request.model) {
         match step {
             Step::Assistant(parts) => items.extend(assistant(&parts, &request.tools)),
             Step::Results(answered) => {
