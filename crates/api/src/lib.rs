@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod archive;
 pub mod budget;
+pub mod context;
 pub mod debug;
 pub mod delivery;
 pub mod error;
@@ -41,6 +42,7 @@ pub use budget::{
     BudgetName, BudgetScopeName, BudgetView, BudgetsResponse, ClearBudgetRequest,
     ClearBudgetResponse, SetBudgetRequest, UnreadableBudgetView,
 };
+pub use context::{ContextChangeResponse, LimitThreadRequest, PinTurnRequest};
 pub use debug::{DebugPromptRequest, DebugPromptResponse};
 pub use delivery::{
     CreateDeliveryTargetRequest, DeliveryAuthRequest, DeliveryTargetResponse, DeliveryTargetView,

@@ -276,6 +276,7 @@ impl Provenance {
             Event::AssistantRoundRecorded(e) => Self::run(e.run_id.as_ref()),
             Event::MaxOutputTokensRecovery(e) => Self::run(e.run_id.as_ref()),
             Event::TurnLocalCompactionApplied(e) => Self::run(Some(&e.run_id)),
+            Event::ThreadFolded(e) => Self::run(Some(&e.run_id)),
             Event::CommandBatchStopped(e) => Self::run(Some(&e.run_id)),
             Event::ProcessExecutionRequested(e) => Self {
                 trust: Some(e.authority_class.into()),
@@ -421,6 +422,7 @@ impl Provenance {
             | Event::TimerCreated(_)
             | Event::TimerCancelled(_)
             | Event::WebhookConfigured(_)
+            | Event::ThreadChangeRequested(_)
             | Event::TimerFireFailed(_)
             | Event::SchedulerPostureDecision(_)
             | Event::EffectOutcomeDropped(_)

@@ -63,7 +63,7 @@ pub struct WorkspaceState {
 impl StateResponse {
     /// Builds the snapshot from a summary.
     #[must_use]
-    pub fn new(summary: AgentSummary, epoch: &str) -> Self {
+    pub fn new(summary: AgentSummary, epoch: &str, operator_time_zone: String) -> Self {
         let agent = &summary.agent;
         let mut work_items = summary.work.work_items.clone();
         work_items.sort_by_key(|item| item.scheduling_state.is_blocked());
@@ -89,7 +89,7 @@ impl StateResponse {
             execution: summary.execution.clone(),
             newest_seq: summary.newest_seq,
             epoch: epoch.to_owned(),
-            agent: summary.into(),
+            agent: StatusResponse::new(summary, operator_time_zone),
         }
     }
 }

@@ -20,6 +20,8 @@ pub struct StatusResponse {
     /// Sources of the instruction files that the next prompt loads.
     pub loaded_agents_md: LoadedAgentsMd,
     pub skills: Skills,
+    /// Zone of the operator's clock (`operator.time_zone`), in which clients show times.
+    pub operator_time_zone: String,
     /// Lists that clients of the contract iterate over.
     #[serde(flatten)]
     pub planes: Planes,
@@ -55,8 +57,10 @@ pub struct Skills {
     pub notes: Vec<SkillNote>,
 }
 
-impl From<AgentSummary> for StatusResponse {
-    fn from(mut summary: AgentSummary) -> Self {
+impl StatusResponse {
+    /// Makes the response from a summary. `operator_time_zone` names the zone of the operator's clock.
+    #[must_use]
+    pub fn new(mut summary: AgentSummary, operator_time_zone: String) -> Self {
         let catalog = std::mem::take(&mut summary.skills);
         Self {
             active_waiting_intents: summary.work.waiting_intents.clone(),
@@ -68,6 +72,7 @@ impl From<AgentSummary> for StatusResponse {
                 notes: catalog.notes,
                 ..Skills::default()
             },
+            operator_time_zone,
             planes: Planes {
                 active_children: std::mem::take(&mut summary.active_children),
                 active_wait_conditions: summary.work.waiting_intents.clone(),

@@ -119,7 +119,7 @@ pub struct CreateTimerRequest {
     /// Five fields: minute, hour, day of the month, month, day of the week.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cron: Option<String>,
-    /// IANA zone in which `cron` is read; `UTC` when absent.
+    /// IANA zone in which `cron` is read; that of the operator when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_zone: Option<String>,
     /// Handling of slots that pass while the host is down; `once` when absent.

@@ -147,11 +147,23 @@ pub(crate) async fn history(last: usize) -> Result<Value, Box<dyn Error>> {
     Ok(json!({ "around_the_100th": early.report(), "up_to_the_last": late.report(), "last": last }))
 }
 
-/// From the prompt to the commit that settles it.
+/// From a short prompt to the commit that settles it.
 pub(crate) async fn turn(host: &Host, agent_id: &AgentId) -> Result<Duration, Box<dyn Error>> {
+    turn_about(host, agent_id, world::SHORT_PROMPT.to_owned()).await
+}
+
+/// From a prompt with this text to the commit that settles it.
+pub(crate) async fn turn_about(
+    host: &Host,
+    agent_id: &AgentId,
+    text: String,
+) -> Result<Duration, Box<dyn Error>> {
     let mut news = host.reads().subscribe();
     let began = Instant::now();
-    let admitted = host.control().admit(agent_id, world::prompt()).await?;
+    let admitted = host
+        .control()
+        .admit(agent_id, world::prompt_of(text))
+        .await?;
     loop {
         drop(news.recv().await);
         if host

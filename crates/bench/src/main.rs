@@ -43,6 +43,7 @@ mod served;
 mod shim;
 mod stats;
 mod tasks;
+mod thread;
 mod timers;
 mod wake;
 mod wire;
@@ -107,6 +108,10 @@ const ROWS: &[&str] = &[
     "reservation",
     "message_100_and_10000",
     "prompt_assembly",
+    "thread_2000_tokens",
+    "thread_16000_tokens",
+    "thread_64000_tokens",
+    "thread_memory_64000_tokens",
     "idle_agents_1",
     "idle_agents_10000",
     "disk_per_message",
@@ -177,6 +182,10 @@ async fn measure(
         "console_frame_10000_rows" => plain(console::frame(10_000)),
         "console_memory_100000_events" => console::memory_after(100_000),
         "prompt_assembly" => plain(prompt::assembly(10_000).await),
+        "thread_2000_tokens" => plain(thread::turns(2_000).await),
+        "thread_16000_tokens" => plain(thread::turns(16_000).await),
+        "thread_64000_tokens" => plain(thread::turns(64_000).await),
+        "thread_memory_64000_tokens" => thread::memory(holon, 64_000).await,
         "idle_agents_1" => served::idle_agents(holon, 1, 15).await,
         "idle_agents_10000" => served::idle_agents(holon, 10_000, 15).await,
         "disk_per_message" => plain(disk::per_message(2_000).await),

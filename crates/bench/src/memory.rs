@@ -64,9 +64,15 @@ async fn answer_messages(wire: &mut Wire, count: usize) -> Fallible<()> {
             r#"{"text":"say hello to the operator"}"#,
         );
         expect_ok(sent.await?)?;
-        while !is_idle(wire).await? {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
+        await_idle(wire).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the default agent is idle.
+pub(crate) async fn await_idle(wire: &mut Wire) -> Fallible<()> {
+    while !is_idle(wire).await? {
+        tokio::time::sleep(Duration::from_millis(1)).await;
     }
     Ok(())
 }

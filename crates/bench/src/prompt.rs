@@ -6,10 +6,12 @@ use crate::stats::{Sample, round};
 use crate::world;
 use holon_domain::AgentId;
 use holon_domain::guidance::Guidance;
+use holon_domain::place::Place;
 use holon_domain::web::WebTools;
 use holon_engine::Host;
 use holon_engine::model_request::{
-    ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    ThreadTerms,
 };
 use holon_engine::work_answer::PlanFile;
 use holon_store::{Db, Inline, Store, TurnLog};
@@ -31,6 +33,7 @@ const TERMS: RequestTerms = RequestTerms {
         max_tokens: 512,
     },
     web_tools: WebTools::ALL,
+    thread: ThreadTerms::DEFAULT,
 };
 
 /// Measures the first request of a fresh agent's turn, of one with a full history, and of one after `turns` turns.
@@ -51,7 +54,7 @@ pub(crate) async fn assembly(turns: usize) -> Result<Value, Box<dyn Error>> {
 }
 
 /// Lets the agent have so many more turns, opens one that no model answers, and builds its request again and again.
-async fn requests_after(db_path: &Path, turns: usize) -> Result<Sample, Box<dyn Error>> {
+pub(crate) async fn requests_after(db_path: &Path, turns: usize) -> Result<Sample, Box<dyn Error>> {
     // A turn that the last measurement left open is answered first.
     let host = world::host(db_path, FixedModel::Text).await?;
     let agent_id = AgentId::parse("worker")?;
@@ -96,10 +99,14 @@ async fn requests(db_path: &Path, agent_id: &AgentId) -> Result<Sample, Box<dyn 
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            place: Place::default(),
             images: RequestImages::default(),
         };
-        let rows = rows.ok_or("the turn is over")?;
-        let request = RoundRequest::new(rows, WIDE_POLICY, files, TERMS).ok_or("no request")?;
+        let mut rows = rows.ok_or("the turn is over")?;
+        let mut thread = KnownThread::default();
+        thread.take(&mut rows);
+        let request =
+            RoundRequest::new(rows, &thread, WIDE_POLICY, files, TERMS).ok_or("no request")?;
         sample.add(began.elapsed());
         assert_eq!(request.request.round, 1, "the first request of a turn");
     }

@@ -98,10 +98,17 @@ pub(crate) async fn agent(host: &Host, name: &str) -> Result<AgentId, Box<dyn st
     }
 }
 
+pub(crate) const SHORT_PROMPT: &str = "say hello to the operator";
+
 /// A short operator prompt.
 pub(crate) fn prompt() -> Ingress {
+    prompt_of(SHORT_PROMPT.to_owned())
+}
+
+/// An operator prompt with this text.
+pub(crate) fn prompt_of(text: String) -> Ingress {
     Ingress::operator_prompt(
-        "say hello to the operator".to_owned(),
+        text,
         Priority::Normal,
         DeliverySurface::HttpControlPrompt,
         AdmissionContext::ControlAuthenticated,

@@ -108,9 +108,9 @@ fn is_proposed(text: &str) -> bool {
 
 /// Commands that take `--connect`.
 #[rustfmt::skip]
-const REMOTE: [&str; 28] = [
-    "run", "prompt", "status", "tail", "tui", "events", "transcript", "explain", "control", "debug", "work", "task",
-    "wait", "timer", "workspace", "worktree", "wake", "agent", "memory", "skills", "delivery", "usage", "budget",
+const REMOTE: [&str; 29] = [
+    "run", "prompt", "status", "tail", "tui", "events", "transcript", "explain", "control", "debug", "context", "work",
+    "task", "wait", "timer", "workspace", "worktree", "wake", "agent", "memory", "skills", "delivery", "usage", "budget",
     "storage", "binding", "trigger", "webhook", "token",
 ];
 

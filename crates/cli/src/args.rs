@@ -4,9 +4,12 @@ mod agent;
 mod agent_name;
 mod budget;
 mod config;
+mod context;
 mod daemon;
 mod debug;
 mod delivery;
+#[cfg(test)]
+mod guide_tests;
 mod memory;
 mod solve;
 mod storage;
@@ -27,6 +30,7 @@ pub(crate) use config::{
     AgentModelCommand, ConfigCommand, CredentialsCommand, InitArgs, ModelsCommand, ProviderArgs,
     ProvidersCommand, SetModelArgs,
 };
+pub(crate) use context::ContextCommand;
 pub(crate) use daemon::{
     DaemonCommand, HostArgs, InstallArgs, LogsArgs, ManagerArg, ManagerArgs, ServeArgs,
     ServiceCommand,
@@ -132,6 +136,11 @@ pub(crate) enum Command {
     Debug {
         #[command(subcommand)]
         command: DebugCommand,
+    },
+    /// Show and steer the conversation that an agent's model is shown: its size, its turns, folds and pins.
+    Context {
+        #[command(subcommand)]
+        command: ContextCommand,
     },
     /// List, show, create and change an agent's work items.
     Work {
@@ -305,6 +314,7 @@ impl Command {
             | Self::Explain { .. }
             | Self::Control { .. }
             | Self::Debug { .. }
+            | Self::Context { .. }
             | Self::Work { .. }
             | Self::Task { .. }
             | Self::Wait { .. }

@@ -7,6 +7,7 @@ mod archive;
 mod backup;
 mod budget;
 pub(crate) mod config;
+mod context;
 mod daemon;
 mod debug;
 mod delivery;
@@ -128,6 +129,7 @@ fn dispatch(
             block_on(agent::run(target, command, output))
         }
         Command::Debug { command } => block_on(debug::run(target, command, output)),
+        Command::Context { command } => block_on(context::run(target, command, output)),
         Command::Agent { command } => block_on(agent::run(target, command, output)),
         Command::Memory { command } => block_on(memory::run(target, command, output)),
         Command::Skills { command } => block_on(skills::run(target, command, output)),

@@ -8,6 +8,7 @@ pub(crate) mod attempt;
 pub(crate) mod backup;
 pub(crate) mod budget;
 pub(crate) mod config;
+pub(crate) mod context;
 pub(crate) mod daemon;
 pub(crate) mod delivery;
 pub(crate) mod doctor;

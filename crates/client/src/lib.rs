@@ -9,6 +9,7 @@ mod answer;
 mod archive;
 mod budget;
 mod client;
+mod context;
 mod delivery;
 mod endpoint;
 mod error;

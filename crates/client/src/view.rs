@@ -2,6 +2,7 @@
 //! host spells them. Fields that older hosts lack have a default.
 
 mod activity;
+mod context;
 mod prompt;
 mod task;
 mod trigger;
@@ -9,9 +10,10 @@ mod work;
 mod workspace;
 
 pub use activity::{HostActivity, HostFailure, HostReport};
+pub use context::{ColdThread, Context, ContextChange, ContextFold, ContextTurn};
 pub use prompt::{
-    ExecutionRules, Prompt, PromptBlock, PromptPolicy, ReducedContext, RoundCache, ShownPrompt,
-    TurnPart,
+    CacheMark, ExecutionRules, Prompt, PromptBlock, PromptPolicy, ReducedContext, RoundCache,
+    ShownPrompt, ThreadPart, TurnPart,
 };
 pub use task::{ListedTask, TaskCommand, TaskOutput, TaskPrinted, TaskStop, TaskView, TaskWrite};
 pub use trigger::{Delivered, RevealedTrigger, Trigger, Webhook};
@@ -25,6 +27,7 @@ pub use workspace::{
 
 use holon_domain::agent::ItemCounts;
 use holon_domain::attempt::{TokenUsage, TransportDiagnostics};
+use holon_domain::zone::UTC;
 use holon_domain::{TimerId, WaitId};
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,6 +118,9 @@ pub struct ModelLimits {
     pub max_output_tokens: u32,
     /// Origin of the context window's size.
     pub source: String,
+    /// Origin of the output limit. Empty if the host does not say.
+    #[serde(default)]
+    pub output_source: String,
 }
 
 /// Response to a change of an agent's model.
@@ -338,6 +344,13 @@ pub struct Agent {
     pub work: Work,
     #[serde(default)]
     pub loaded_agents_md: LoadedInstructions,
+    /// Zone of the operator's clock. Hosts of earlier builds do not say; times are then shown in UTC.
+    #[serde(default = "utc")]
+    pub operator_time_zone: String,
+}
+
+fn utc() -> String {
+    UTC.to_owned()
 }
 
 /// Sources of the instruction files that an agent loads.

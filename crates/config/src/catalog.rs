@@ -141,23 +141,35 @@ impl Catalog {
         let percent = set.and_then(|set| set.percent).or(usual_percent);
         let usual = match (is_known, known) {
             (true, known) => usual_output(known, max_output),
-            (false, _) => assumed
-                .output
-                .unwrap_or_else(|| max_output.value.min(UNKNOWN_MAX_OUTPUT_TOKENS)),
+            (false, _) => assumed.output.unwrap_or_else(|| match max_output.source {
+                Source::Builtin => UNKNOWN_MAX_OUTPUT_TOKENS,
+                Source::Flag | Source::Environment | Source::File | Source::Credentials => {
+                    max_output.value.min(UNKNOWN_MAX_OUTPUT_TOKENS)
+                }
+            }),
         };
         let known_upper = known.and_then(|known| known.max_output_tokens_upper_limit);
         let upper = set
             .and_then(|set| set.upper)
             .or(known_upper)
             .unwrap_or(u32::MAX);
-        let output = set.and_then(|set| set.output).unwrap_or(usual);
+        let set_output = set.and_then(|set| set.output);
+        let output_source = source(set_output.is_some(), is_known);
+        // An answer that may fill more than half of the window would leave no room for what it answers. An assumed answer
+        // gets its share of the window when the window is known (`ModelPolicy::within_window`).
+        let room = match output_source {
+            PolicySource::UnknownFallback => u32::MAX,
+            PolicySource::BuiltInCatalog | PolicySource::ConfigOverride | PolicySource::Learned => {
+                window / 2
+            }
+        };
+        let output = set_output.unwrap_or(usual);
         ModelPolicy {
             context_window_tokens: window,
             effective_context_window_percent: percent.unwrap_or(WINDOW_PERCENT),
-            // An answer that may fill more than half of the window would leave no room for what it answers.
-            max_output_tokens: output.min(upper).min(window / 2).max(1),
+            max_output_tokens: output.min(upper).min(room).max(1),
             source: source(set_window.is_some(), is_known),
-            output_source: source(set.is_some_and(|set| set.output.is_some()), is_known),
+            output_source,
             freeform_tools: set
                 .and_then(|set| set.freeform_tools)
                 .unwrap_or_else(|| has(known, ModelCapability::FreeformTools)),

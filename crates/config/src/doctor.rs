@@ -115,7 +115,10 @@ fn describe(
 ) -> ModelAvailability {
     let entry = settings.providers.get(model.provider());
     let scripted = model.provider() == SCRIPTED;
-    let policy = settings.catalog.policy(model, &settings.max_output_tokens);
+    let policy = settings
+        .catalog
+        .policy(model, &settings.max_output_tokens)
+        .within_window();
     let trouble = state.and_then(CredentialState::trouble);
     let (reason, next) = match (trouble, state, scripted) {
         (Some((problem, next)), ..) => (Some(problem.to_owned()), Some(next.to_owned())),

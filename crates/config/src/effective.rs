@@ -125,11 +125,18 @@ impl Settings {
                 shown(&self.stale_reminder.cooldown_rounds)
             }
             "runtime.work_item_stale_reminder_max_tokens" => shown(&self.stale_reminder.max_tokens),
+            "context.thread_tokens" => shown(&self.context.thread_tokens),
+            "context.cold_after_secs" => {
+                let cold = &self.context.cold_after;
+                (cold.value.as_secs().to_string(), cold.source)
+            }
+            "context.cold_tokens" => shown(&self.context.cold_tokens),
             "serve.http_addr" => shown(&self.http_addr),
             "agent.default_id" => shown(&self.default_agent),
             "github.base_url" => shown(&self.github_base_url),
             "tui.alternate_screen" => shown(&self.alternate_screen),
             "delegation.max_depth" => shown(&self.delegation_depth),
+            "operator.time_zone" => shown(&self.operator_time_zone),
             "budgets.time_zone" => shown(&self.budgets.time_zone),
             "budgets.agent_day_tokens" => match &self.budgets.agent_day_tokens {
                 Some(limit) => shown(limit),

@@ -152,6 +152,14 @@ pub const VARIABLES: &[Variable] = &[
         "The user's shell, offered to commands that ask for it. Default: `/bin/sh`.",
     ),
     alone(
+        "PATH",
+        "Directories in which a host looks for programs of which it tells agents, such as `rg`.",
+    ),
+    alone(
+        "TZ",
+        "Time zone of this machine, by its name. Default: that of `/etc/localtime`, otherwise UTC.",
+    ),
+    alone(
         "HTTPS_PROXY",
         "Proxy of requests to `https` addresses; `https_proxy` is the same.",
     ),

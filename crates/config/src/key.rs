@@ -4,14 +4,15 @@
 //! about misspelt names and the reference page. A segment in angle brackets stands for any name.
 
 mod advice;
+mod bounds;
 mod kind;
 mod path;
 mod table;
 
 pub(crate) use advice::advice;
+pub(crate) use bounds::EFFORT_OF_THE_PROVIDER;
 pub use kind::{Kind, Value};
 pub use path::KeyPath;
-pub(crate) use table::EFFORT_OF_THE_PROVIDER;
 pub use table::KEYS;
 
 /// A key of `config.toml`, or a family of keys.

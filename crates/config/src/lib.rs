@@ -19,6 +19,7 @@ mod effective;
 mod env;
 mod error;
 mod file;
+mod host_zone;
 mod key;
 pub mod keyring;
 mod layer;
@@ -54,8 +55,8 @@ pub use resolve::{Flags, resolve};
 pub use secret::SECRET_VARIABLES;
 pub use service::ServiceEnv;
 pub use settings::{
-    AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder, has_utf8_locale,
-    is_dumb_terminal,
+    AlternateScreen, BudgetSettings, Color, ContextSettings, HttpSettings, Settings, StaleReminder,
+    has_utf8_locale, is_dumb_terminal,
 };
 pub use source::{Source, Sourced};
 pub use token::Token;

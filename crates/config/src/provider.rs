@@ -18,6 +18,10 @@ pub const SCRIPTED: &str = "scripted";
 /// Providers tried first when no model is chosen; the others follow by name.
 pub(crate) const PREFERRED: &[&str] = &["openai-codex", "openai", "anthropic"];
 
+/// Seconds for which a provider keeps the beginning of a request, unless a setting says otherwise. Anthropic documents
+/// five minutes after the last use, `OpenAI` five to ten, and local servers unload a model after about as long.
+pub(crate) const CACHE_LIFE_SECS: u32 = 300;
+
 /// Every provider there is, by id.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Providers(BTreeMap<String, ProviderEntry>);
@@ -30,6 +34,8 @@ pub struct ProviderEntry {
     pub source: ProviderSource,
     /// True if its address can only mean this machine.
     pub loopback: bool,
+    /// Seconds for which the provider keeps the beginning of a request in its cache.
+    pub cache_life_secs: u32,
     /// Why the address that a variable gives cannot be used. The provider is then never asked; all others are.
     pub address_problem: Option<String>,
     /// The transport that the settings name, if requests to this provider cannot use it. The provider is then never

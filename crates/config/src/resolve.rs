@@ -7,11 +7,12 @@ use crate::catalog;
 use crate::env::Env;
 use crate::error::{Error, Place};
 use crate::file::FileSettings;
+use crate::host_zone::host_zone;
 use crate::key;
 use crate::layer::{Found, Layers, decide, flag, text};
 use crate::provider;
 use crate::settings::{
-    AlternateScreen, BudgetSettings, Color, HttpSettings, Settings, StaleReminder,
+    AlternateScreen, BudgetSettings, Color, ContextSettings, HttpSettings, Settings, StaleReminder,
 };
 use crate::source::{Source, Sourced};
 use crate::url;
@@ -20,11 +21,12 @@ use holon_domain::AgentId;
 use holon_domain::limits::{
     EVENT_BUDGET_BYTES, FALLBACKS, HISTORY_DAYS, MAX_OUTPUT_TOKENS, PROVIDER_FIRST_BYTE_MS,
     PROVIDER_IDLE_MS, PROVIDER_PATIENCE_MS, SPAWN_DEPTH, STALE_REMINDER_COOLDOWN_ROUNDS,
-    STALE_REMINDER_ROUNDS, STALE_REMINDER_TOKENS, STORE_BUDGET_BYTES, TOOL_OUTPUT_TOKENS,
-    TOOL_OUTPUT_TOKENS_MAX, UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
+    STALE_REMINDER_ROUNDS, STALE_REMINDER_TOKENS, STORE_BUDGET_BYTES, THREAD_COLD_AFTER_MS,
+    THREAD_COLD_TOKENS, THREAD_TOKENS_MAX, TOOL_OUTPUT_TOKENS, TOOL_OUTPUT_TOKENS_MAX,
+    UNKNOWN_MAX_OUTPUT_TOKENS, UNKNOWN_WINDOW_TOKENS, WINDOW_PERCENT,
 };
 use holon_domain::model::ModelRef;
-use holon_domain::usage::is_zone;
+use holon_domain::zone::is_zone;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -82,6 +84,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
     explicit.extend(figures);
     let (web, web_providers) = web::resolve(layers)?;
     explicit.extend(web_providers);
+    let operator_time_zone = resolve_zone(layers, "operator.time_zone", host_zone(env))?;
     Ok(Settings {
         home: resolve_home(env, flags)?,
         user_home: env
@@ -105,23 +108,8 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
             PROVIDER_PATIENCE_MS,
             Duration::from_secs,
         )?,
-        stale_reminder: StaleReminder {
-            rounds: number(
-                layers,
-                "runtime.work_item_stale_reminder_rounds",
-                STALE_REMINDER_ROUNDS,
-            )?,
-            cooldown_rounds: number(
-                layers,
-                "runtime.work_item_stale_reminder_cooldown_rounds",
-                STALE_REMINDER_COOLDOWN_ROUNDS,
-            )?,
-            max_tokens: number(
-                layers,
-                "runtime.work_item_stale_reminder_max_tokens",
-                STALE_REMINDER_TOKENS,
-            )?,
-        },
+        stale_reminder: resolve_reminder(layers)?,
+        context: resolve_context(layers)?,
         github_base_url: {
             let found = layers.find("github.base_url")?;
             match found {
@@ -135,7 +123,8 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         providers,
         catalog,
         web,
-        budgets: resolve_budgets(layers)?,
+        budgets: resolve_budgets(layers, &operator_time_zone.value)?,
+        operator_time_zone,
         delegation_depth: {
             let found = layers.find("delegation.max_depth")?;
             decide(found.as_ref(), SPAWN_DEPTH, Found::number)?
@@ -156,6 +145,7 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         max_tool_output_tokens: max,
         log_filter: resolve_log_filter(env)?,
         shell: env.get("SHELL"),
+        search_path: env.get("PATH"),
         color: match env.get("NO_COLOR") {
             Some(_) => Color::Never,
             None => Color::Auto,
@@ -169,6 +159,39 @@ pub fn resolve(env: &Env, flags: &Flags, file: Option<&FileSettings>) -> Result<
         },
         explicit,
         unknown: resolve_unknown(layers)?,
+    })
+}
+
+fn resolve_reminder(layers: Layers<'_>) -> Result<StaleReminder, Error> {
+    Ok(StaleReminder {
+        rounds: number(
+            layers,
+            "runtime.work_item_stale_reminder_rounds",
+            STALE_REMINDER_ROUNDS,
+        )?,
+        cooldown_rounds: number(
+            layers,
+            "runtime.work_item_stale_reminder_cooldown_rounds",
+            STALE_REMINDER_COOLDOWN_ROUNDS,
+        )?,
+        max_tokens: number(
+            layers,
+            "runtime.work_item_stale_reminder_max_tokens",
+            STALE_REMINDER_TOKENS,
+        )?,
+    })
+}
+
+fn resolve_context(layers: Layers<'_>) -> Result<ContextSettings, Error> {
+    Ok(ContextSettings {
+        thread_tokens: number(layers, "context.thread_tokens", THREAD_TOKENS_MAX)?,
+        cold_after: duration(
+            layers,
+            "context.cold_after_secs",
+            THREAD_COLD_AFTER_MS,
+            Duration::from_secs,
+        )?,
+        cold_tokens: number(layers, "context.cold_tokens", THREAD_COLD_TOKENS)?,
     })
 }
 
@@ -196,26 +219,30 @@ pub(crate) fn resolve_home(env: &Env, flags: &Flags) -> Result<Sourced<PathBuf>,
     absolute(&path, Place::Variable("HOME".to_owned()), Source::Builtin)
 }
 
-fn resolve_budgets(layers: Layers<'_>) -> Result<BudgetSettings, Error> {
-    let zone = layers.find("budgets.time_zone")?;
+/// Decides a time zone; `default` is used if the setting is absent.
+fn resolve_zone(layers: Layers<'_>, name: &str, default: String) -> Result<Sourced<String>, Error> {
     let judge = |zone: &str| match is_zone(zone) {
         true => Ok(zone.to_owned()),
         false => Err(format!(
             "{zone:?} is not a time zone; write its name, such as UTC or Europe/Berlin"
         )),
     };
+    match layers.find(name)? {
+        Some(found) => found.judge_text(judge),
+        None => Ok(Sourced {
+            value: default,
+            source: Source::Builtin,
+        }),
+    }
+}
+
+fn resolve_budgets(layers: Layers<'_>, operator_zone: &str) -> Result<BudgetSettings, Error> {
     let limit = |name: &str| -> Result<Option<Sourced<u64>>, Error> {
         let found = layers.find(name)?;
         found.map(|found| found.large_number()).transpose()
     };
     Ok(BudgetSettings {
-        time_zone: match zone {
-            Some(found) => found.judge_text(judge)?,
-            None => Sourced {
-                value: "UTC".to_owned(),
-                source: Source::Builtin,
-            },
-        },
+        time_zone: resolve_zone(layers, "budgets.time_zone", operator_zone.to_owned())?,
         agent_day_tokens: limit("budgets.agent_day_tokens")?,
         host_day_tokens: limit("budgets.host_day_tokens")?,
     })

@@ -122,6 +122,17 @@ pub struct StaleReminder {
     pub max_tokens: Sourced<u32>,
 }
 
+/// The bounds of what a model is shown of an agent's earlier turns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextSettings {
+    /// Estimated tokens of a thread above which it is folded.
+    pub thread_tokens: Sourced<u32>,
+    /// Time after a turn from which on a provider's cache counts as expired; zero for never.
+    pub cold_after: Sourced<Duration>,
+    /// Estimated tokens of a thread above which it is folded then.
+    pub cold_tokens: Sourced<u32>,
+}
+
 /// Everything that can be set, resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -148,12 +159,15 @@ pub struct Settings {
     pub provider_patience: Sourced<Duration>,
     /// Rounds after which an agent in a long turn is reminded of its work item.
     pub stale_reminder: StaleReminder,
+    pub context: ContextSettings,
     /// Address that stands for `https://github.com`, without a slash at the end.
     pub github_base_url: Sourced<String>,
     pub providers: Providers,
     pub catalog: Catalog,
     pub web: WebSettings,
     pub budgets: BudgetSettings,
+    /// Name of the time zone of the operator's clock.
+    pub operator_time_zone: Sourced<String>,
     /// Most agents above a new one that another agent makes.
     pub delegation_depth: Sourced<u32>,
     /// Disk the audit events may take.
@@ -167,6 +181,8 @@ pub struct Settings {
     pub max_tool_output_tokens: Sourced<u32>,
     pub log_filter: Sourced<String>,
     pub shell: Option<OsString>,
+    /// Directories in which programs are searched, as this process got them.
+    pub search_path: Option<OsString>,
     pub color: Color,
     /// Read by the console and not by the host.
     pub alternate_screen: Sourced<AlternateScreen>,

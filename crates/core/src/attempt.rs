@@ -4,6 +4,7 @@
 use holon_domain::attempt::AttemptDisposition;
 use holon_domain::limits;
 use holon_domain::model::{ModelFailure, ModelFailureKind};
+use holon_domain::turn::RequestForm;
 
 /// The consequence of a failure for the model that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +67,8 @@ pub struct AttemptState {
     pub parks: u32,
     /// True unless a request of this round was already refused for its length.
     pub may_compact: bool,
+    /// Form of the request that leaves out something and was not tried in this round. Absent if there is none.
+    pub next_form: Option<RequestForm>,
 }
 
 /// The action that can resolve a kind of failure.
@@ -96,6 +99,7 @@ pub const fn remedy(kind: ModelFailureKind) -> Remedy {
         ModelFailureKind::Auth
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => Remedy::OtherModel,
         ModelFailureKind::ContextLengthExceeded => Remedy::Compaction,
@@ -143,13 +147,24 @@ pub fn judge(failure: &ModelFailure, state: AttemptState, chance: u128) -> Dispo
         Remedy::OtherModel if taught_output_limit(failure) && state.attempt < MAX_ATTEMPTS => {
             Disposition::Retry { backoff_ms: 0 }
         }
+        Remedy::OtherModel
+            if refuses_form(failure.kind) && state.next_form == Some(RequestForm::Unsealed) =>
+        {
+            Disposition::Retry { backoff_ms: 0 }
+        }
         Remedy::Compaction if state.may_compact => Disposition::Retry { backoff_ms: 0 },
         Remedy::Allowance | Remedy::OtherModel | Remedy::Compaction => Disposition::FailFast,
     }
 }
 
+/// Returns true if the provider refused the request as invalid. Another form of it may be accepted.
+#[must_use]
+pub fn refuses_form(kind: ModelFailureKind) -> bool {
+    kind == ModelFailureKind::InvalidRequest
+}
+
 /// Returns true if the failure taught an output limit, so that the next request differs from the failed one.
-fn taught_output_limit(failure: &ModelFailure) -> bool {
+pub(crate) fn taught_output_limit(failure: &ModelFailure) -> bool {
     let learned = failure.learned.unwrap_or_default();
     learned.max_output_tokens.is_some()
 }

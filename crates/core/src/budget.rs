@@ -116,7 +116,7 @@ pub fn reserve(
             output_tokens: estimate.output_tokens.min(most.unwrap_or(u64::MAX)),
             ..estimate
         };
-        let micro_usd = price.map(|price| price.cost_of(estimate.as_usage()));
+        let micro_usd = price.map(|price| price.cost_at_most(estimate.as_usage()));
         return BudgetVerdict::Reserved {
             estimate,
             micro_usd,
@@ -199,7 +199,7 @@ fn room_in(standing: &BudgetStanding, needed: CallEstimate, price: Option<&Model
     room.output_tokens = room
         .output_tokens
         .min(price.output_for(free, needed.input_tokens));
-    let cost = price.cost_of(needed.as_usage());
+    let cost = price.cost_at_most(needed.as_usage());
     if room.refusal.is_none() && (free < cost || free == 0) {
         let cause = RefusalCause::Money {
             limit,

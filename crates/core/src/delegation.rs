@@ -27,7 +27,8 @@ pub(crate) use end::{
     ask_supervisor, attach, end_if_done, failure_words, handle_attached, hear_missed_ends,
     leave_tree, release_all, retire, stop_child,
 };
-pub use observe::{active_child, observe, with_child};
+pub(crate) use observe::stuck_task_words;
+pub use observe::{active_child, observe, unreadable_child, with_child};
 pub(crate) use spawn::{
     check_limits, handle_followup_verdict, handle_spawn_verdict, send_followup, send_spawn,
 };

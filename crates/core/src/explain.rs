@@ -3,9 +3,11 @@
 mod decisions;
 
 use crate::assess::{AssessmentInput, NextAction, assess, describe, suspension};
-use crate::summary::work_item_view;
+use crate::delegation::stuck_task_words;
+use crate::summary::{note_stuck_tasks, work_item_view};
 use crate::timer::TimerCost;
 use holon_domain::agent::{AgentRecord, Lifecycle};
+use holon_domain::delegation::ActiveChild;
 use holon_domain::explanation::{Explanation, PlannedWake, UnservedInput};
 use holon_domain::feed::EventRecord;
 use holon_domain::queue::{QueueEntry, QueueView};
@@ -31,16 +33,19 @@ pub struct ExplainedRows {
     pub current: Option<WorkItemRecord>,
     /// Recent events of the agent, newest first.
     pub events: Vec<EventRecord>,
+    /// Children whose tasks have not ended, oldest first.
+    pub children: Vec<ActiveChild>,
 }
 
 /// Explains the state of an agent from its row, its queue and the given rows.
 #[must_use]
 pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> Explanation {
-    let assessment = assess(AssessmentInput::new(agent, queue));
+    let mut assessment = assess(AssessmentInput::new(agent, queue));
+    note_stuck_tasks(&mut assessment.posture, &rows.children);
     Explanation {
         agent_id: agent.identity.agent_id.clone(),
         status: assessment.status,
-        woken_by: wake_conditions(agent, &assessment.next, &rows.waits),
+        woken_by: wake_conditions(agent, &assessment.next, &rows),
         scheduling_posture: assessment.posture,
         closure: assessment.closure,
         planned: planned_wakes(agent, &rows),
@@ -100,7 +105,7 @@ fn timer_words(agent: &AgentRecord, timer: Option<&TimerRecord>) -> String {
 }
 
 /// Lists the events that would wake the agent, from its next action and its active waits.
-fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord]) -> Vec<String> {
+fn wake_conditions(agent: &AgentRecord, next: &NextAction, rows: &ExplainedRows) -> Vec<String> {
     let id = &agent.identity.agent_id;
     match next {
         NextAction::Stay
@@ -120,14 +125,15 @@ fn wake_conditions(agent: &AgentRecord, next: &NextAction, waits: &[WaitRecord])
         "any message, from an operator or from outside".to_owned(),
         format!("a wake: holon wake {id} REASON"),
     ];
-    match agent.active_tasks {
-        0 => {}
-        count => causes.push(format!(
-            "the end of {}",
-            text::pluralize(u64::from(count), "task")
-        )),
+    let stuck = rows.children.iter().filter_map(stuck_task_words);
+    let stuck: Vec<String> = stuck.collect();
+    let ending = u64::from(agent.active_tasks).saturating_sub(stuck.len() as u64);
+    if ending > 0 {
+        causes.push(format!("the end of {}", text::pluralize(ending, "task")));
     }
-    causes.extend(waits.iter().map(wait_words));
+    let start = |words| format!("a start of a child: {words}");
+    causes.extend(stuck.into_iter().map(start));
+    causes.extend(rows.waits.iter().map(wait_words));
     causes
 }
 

@@ -189,6 +189,7 @@ fn take_settings(settings: &mut AgentSettings, record: &ArchiveRecord) {
     if let Some(model) = &record.model {
         settings.set_model(Some(model.model.clone()), model.options());
     }
+    settings.thread_tokens = record.thread_tokens;
     let mut attached = WorkspaceSet::default();
     for workspace in &record.workspaces {
         attached.attach(workspace.clone());

@@ -6,8 +6,8 @@ mod host;
 mod round;
 
 pub use command::{
-    AfterAbort, LaneCommand, OperatorCommand, SkillCommand, TaskCommand, TriggerCommand,
-    WorkCommand, WorkspaceCommand,
+    AfterAbort, ContextCommand, LaneCommand, MeasuredTurn, OperatorCommand, SkillCommand,
+    TaskCommand, TriggerCommand, WorkCommand, WorkspaceCommand,
 };
 pub use host::HostConditions;
 pub(crate) use round::{CallIntent, CurrentRound};
@@ -30,6 +30,7 @@ use holon_domain::task::{StartedCommand, TaskReport, TaskStatusSnapshot};
 use holon_domain::timer::{DueAction, DueId, Pause, TimerRecord};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::trigger::{CallbackDelivery, CallbackReceipt, TriggerRecord, WakeHint};
+use holon_domain::turn::LogSeq;
 use holon_domain::usage::CallEstimate;
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::WorkItemRecord;
@@ -222,6 +223,11 @@ pub enum Input {
         planned_at: Timestamp,
         due: DueAction,
     },
+    /// Retention needs space and is about to remove the oldest turns of the agent.
+    HistoryRemoval {
+        /// Last entry of the log that goes.
+        through: LogSeq,
+    },
     /// The wall clock was set back while pauses of the agent ran. No pause may take longer because of it.
     ClockSetBack {
         /// Size of the step in milliseconds; 0 after a restart, when no process observed the step.
@@ -289,6 +295,8 @@ pub enum Input {
     Workspace(Box<WorkspaceCommand>),
     /// An operator changed the skills in the agent's home.
     Skill(Box<SkillCommand>),
+    /// An operator changes what the agent's thread shows.
+    Context(ContextCommand),
     /// An operator starts a task, stops one or writes to it.
     Task(TaskCommand),
     /// Continues the decision with a fresh view, because the queue may hold more.

@@ -19,6 +19,7 @@ pub mod assess;
 pub mod attempt;
 pub mod budget;
 mod clock;
+mod context;
 pub mod continuation;
 pub mod delegation;
 mod delivery;

@@ -37,6 +37,7 @@ use holon_domain::model::{ModelChoice, ModelOptions, ModelRef};
 use holon_domain::needs::{LoadedRows, Part};
 use holon_domain::queue::QueueView;
 use holon_domain::task::StopOrder;
+use holon_domain::thread::ThreadState;
 use holon_domain::turn::TerminalReason;
 use holon_domain::workspace::{AttachedWorkspace, WorkspaceEntry, WorkspaceSet};
 use holon_domain::{Entropy, RunId, TaskId, Timestamp};
@@ -104,6 +105,7 @@ pub(crate) fn new_settings(new: NewAgent, now: Timestamp) -> AgentSettings {
         reasoning_effort: None,
         thinking_tokens: None,
         fallback_models: None,
+        thread_tokens: None,
         operator_bindings: Vec::new(),
         unsigned_webhooks: false,
         withdrawn_modes: Vec::new(),
@@ -154,6 +156,8 @@ pub(crate) fn new_view(new: NewAgent, given: GivenNumbers, now: Timestamp) -> Ag
         last_brief_at: None,
         tool_times: BTreeMap::new(),
         operator_seq: None,
+        order: None,
+        thread: ThreadState::default(),
         active_skills: Vec::new(),
         occupancy: None,
         archived_at: None,
@@ -399,6 +403,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::WakeHint(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Task(_)
         | Input::Work(_) => Err(Rejection::stopped(agent)),
         Input::HomePrepared { .. }
@@ -415,6 +420,7 @@ pub(crate) fn judge_archived(agent: &AgentRecord, input: &Input) -> Result<(), R
         | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::DueCame { .. }

@@ -21,19 +21,13 @@ use episode::TurnFacts;
 use holon_domain::agent::Lifecycle;
 use holon_domain::decision::Fact;
 use holon_domain::event::{EpisodeMemoryFinalized, Event, TurnRange, WorkingMemoryUpdated};
-use holon_domain::limits::{MEMORY_ENTRY_BYTES, RECENT_MESSAGES, RECENT_TURNS};
-use holon_domain::memory::{
-    EpisodeBoundary, EpisodeBuilder, HistoryMark, TurnMemoryDelta, WorkingMemoryState,
-};
+use holon_domain::limits::MEMORY_ENTRY_BYTES;
+use holon_domain::memory::{EpisodeBoundary, EpisodeBuilder, TurnMemoryDelta, WorkingMemoryState};
 use holon_domain::message::MessageKind;
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::turn::OpenTurn;
 use holon_domain::work_item::{WorkItemRecord, WorkItemState};
 use holon_domain::{EpisodeId, WorkItemId, text};
 use snapshot::SnapshotInput;
-
-/// Marks of the history that are kept. A prompt begins its history at most two steps back.
-const HISTORY_MARKS: usize = 3;
 
 /// What memory needs to know about the end of a turn.
 pub(crate) struct TurnOutcome {
@@ -96,7 +90,6 @@ pub(crate) fn handle_turn_end(draft: &mut Draft<'_>, turn: &OpenTurn, outcome: &
     if turn.rounds > 0 {
         take_into_episode(draft, &mut after, &facts);
     }
-    count_history(draft, &mut after, turn);
     if after != before {
         draft.put_memory(after);
     }
@@ -237,35 +230,9 @@ fn completed_item(item: Option<&WorkItemRecord>, turn: &OpenTurn) -> bool {
 }
 
 /// Counts the messages that turns have taken.
-fn messages_taken(draft: &Draft<'_>) -> u64 {
+pub(crate) fn messages_taken(draft: &Draft<'_>) -> u64 {
     let admitted = draft.agent.counters.messages;
     admitted.saturating_sub(draft.queue.pending)
-}
-
-/// Counts the messages that stand before the history of the next prompt.
-fn count_history(draft: &mut Draft<'_>, state: &mut WorkingMemoryState, turn: &OpenTurn) {
-    let taken = messages_taken(draft);
-    let next = turn.turn_index + 1;
-    if next.is_multiple_of(RECENT_TURNS) {
-        state.history_marks.push(HistoryMark {
-            turn_index: next,
-            message_count: taken,
-        });
-        let surplus = state.history_marks.len().saturating_sub(HISTORY_MARKS);
-        state.history_marks.drain(..surplus);
-    }
-    let first = first_turn_shown(next);
-    let mark = state
-        .history_marks
-        .iter()
-        .find(|mark| mark.turn_index == first);
-    let most_shown = u64::try_from(RECENT_MESSAGES).unwrap_or(u64::MAX);
-    let before = mark.map_or(0, |mark| mark.message_count);
-    let totals = &mut draft.agent.totals;
-    totals.compacted_messages = totals
-        .compacted_messages
-        .max(before)
-        .max(taken.saturating_sub(most_shown));
 }
 
 /// Returns the first line of a text that has words, within the bound of an entry. `None` if there is none.

@@ -28,6 +28,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         Input::Configure { .. }
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Deliver { .. }
         | Input::Defer { .. } => {}
         Input::WakeHint(_) => {
@@ -60,6 +61,7 @@ pub fn needs(input: &Input, agent: &AgentRecord) -> Needs {
         | Input::BatchStopped { .. }
         | Input::WorktreeCleaned { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::DeliverySubmitted { .. }
         | Input::Lane { .. }
         | Input::Operator(_)

@@ -39,7 +39,7 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         | ModelFailureKind::RateLimited
         | ModelFailureKind::ServerError
         // Often the page of a gateway or a sign-in form: the same request is answered once that is over.
-        | ModelFailureKind::InvalidResponse => {
+        | ModelFailureKind::NotJson => {
             ChainVerdict::MayPass(SuspensionReason::ProviderTrouble)
         }
         ModelFailureKind::Network => ChainVerdict::MayPass(SuspensionReason::Network),
@@ -48,9 +48,10 @@ const fn judge_kind(kind: ModelFailureKind) -> ChainVerdict {
         ModelFailureKind::UnsupportedTransport | ModelFailureKind::ModelUnavailable => {
             ChainVerdict::NeedsOperator(SuspensionReason::ModelUnavailable)
         }
-        ModelFailureKind::InvalidRequest | ModelFailureKind::ContextLengthExceeded => {
-            ChainVerdict::Refused
-        }
+        // An answer of an unknown form is not asked for again: it would cost as much and most likely be the same.
+        ModelFailureKind::InvalidRequest
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::ContextLengthExceeded => ChainVerdict::Refused,
     }
 }
 

@@ -59,6 +59,31 @@ pub enum Rejection {
     /// The agent has no such turn, or its log is no longer stored.
     #[error("agent {agent_id} has no such turn, or its log is no longer stored")]
     NoSuchTurn { agent_id: AgentId },
+    /// A pin of the turn that the agent runs.
+    #[error("turn {turn_index} is not over yet, and only a turn that is over can be pinned")]
+    TurnStillOpen { agent_id: AgentId, turn_index: u64 },
+    /// A pin of a turn for which a recap stands.
+    #[error("turn {turn_index} is not in the thread any more, because a fold took it")]
+    TurnNotInThread { agent_id: AgentId, turn_index: u64 },
+    /// A pin for which the pinned turns leave no room.
+    #[error(
+        "turn {turn_index} has about {tokens} tokens; pinned turns may take {room} together and take {pinned} already"
+    )]
+    PinTooLarge {
+        agent_id: AgentId,
+        turn_index: u64,
+        /// Estimated tokens of the turn.
+        tokens: u64,
+        /// Estimated tokens of the turns that are pinned.
+        pinned: u64,
+        room: u64,
+    },
+    /// The agent has as many pinned turns as `limits::THREAD_PINS` allows.
+    #[error(
+        "the agent has {} pinned turns, which is the limit",
+        limits::THREAD_PINS
+    )]
+    TooManyPins { agent_id: AgentId },
     /// An abort of an agent that runs nothing.
     #[error("agent {agent_id} has no current run")]
     NoCurrentRun { agent_id: AgentId },
@@ -236,6 +261,10 @@ impl Rejection {
             Self::ModelUnavailable { .. } => MODEL_UNAVAILABLE,
             Self::NoSuchTask => NO_SUCH_TASK,
             Self::NoSuchTurn { .. } => NO_SUCH_TURN,
+            Self::TurnStillOpen { .. } => TURN_STILL_OPEN,
+            Self::TurnNotInThread { .. } => TURN_NOT_IN_THREAD,
+            Self::PinTooLarge { .. } => PIN_TOO_LARGE,
+            Self::TooManyPins { .. } => TOO_MANY_PINS,
             Self::NoCurrentRun { .. } => NO_CURRENT_RUN,
             Self::StaleRun { .. } => STALE_RUN,
             Self::TaskOver => TASK_OVER,
@@ -305,6 +334,10 @@ impl Rejection {
             | Self::NoSuchWait { agent_id }
             | Self::NoSuchTimer { agent_id }
             | Self::NoSuchTurn { agent_id }
+            | Self::TurnStillOpen { agent_id, .. }
+            | Self::TurnNotInThread { agent_id, .. }
+            | Self::PinTooLarge { agent_id, .. }
+            | Self::TooManyPins { agent_id }
             | Self::NoSuchTrigger { agent_id }
             | Self::TriggerModeNotAllowed { agent_id }
             | Self::TriggerRevokedByOperator { agent_id }
@@ -376,6 +409,24 @@ impl Rejection {
             },
             Self::NoSuchTask,
             Self::NoSuchTurn {
+                agent_id: agent_id(),
+            },
+            Self::TurnStillOpen {
+                agent_id: agent_id(),
+                turn_index: 8,
+            },
+            Self::TurnNotInThread {
+                agent_id: agent_id(),
+                turn_index: 2,
+            },
+            Self::PinTooLarge {
+                agent_id: agent_id(),
+                turn_index: 7,
+                tokens: 5_000,
+                pinned: 29_000,
+                room: 32_000,
+            },
+            Self::TooManyPins {
                 agent_id: agent_id(),
             },
             Self::NoCurrentRun {

@@ -9,9 +9,9 @@ use crate::ingress::Ingress;
 use crate::input::{AgentView, HostConditions, Input, Reply};
 use crate::rejection::Rejection;
 use crate::{
-    admission, clock, delegation, delivery, detached, hint, home, invariant, lifecycle, outbox,
-    recovery, rest, schedule, skill, task, tick, timer, transport, trigger, turn, wait, work,
-    workspace,
+    admission, clock, context, delegation, delivery, detached, hint, home, invariant, lifecycle,
+    outbox, recovery, rest, schedule, skill, task, tick, timer, transport, trigger, turn, wait,
+    work, workspace,
 };
 use holon_domain::agent::HomeState;
 use holon_domain::decision::Decision;
@@ -138,6 +138,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
             Ok(delegation::handle_worktree_end(draft, *stamp, end))
         }
         Input::HostStops => Ok(lifecycle::handle_host_stop(draft)),
+        Input::HistoryRemoval { through } => Ok(turn::handle_history_removal(draft, *through)),
         Input::DueCame {
             id,
             planned_at,
@@ -181,6 +182,7 @@ fn apply(draft: &mut Draft<'_>, input: &Input) -> Result<Reply, Rejection> {
         Input::Callback(delivery) => trigger::deliver(draft, delivery),
         Input::Workspace(command) => workspace::handle(draft, command),
         Input::Skill(command) => skill::handle(draft, command),
+        Input::Context(command) => context::handle(draft, *command),
         Input::Task(command) => task::handle_command(draft, command),
         Input::Work(command) => work::command(draft, command),
         Input::Continue => Ok(Reply::Unchanged),

@@ -1,6 +1,7 @@
 //! Summaries of an agent for clients, computed from its row, its queue and its tasks.
 
 use crate::assess::{Assessment, AssessmentInput, assess};
+use crate::delegation::stuck_task_words;
 use crate::input::HostConditions;
 use crate::policy;
 use holon_domain::AgentId;
@@ -8,6 +9,7 @@ use holon_domain::agent::{
     AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, ItemCounts, Lifecycle,
     Ownership, ProfilePreset, Visibility,
 };
+use holon_domain::delegation::ActiveChild;
 use holon_domain::delivery::OutboxLane;
 use holon_domain::event::Event;
 use holon_domain::explanation::Explanation;
@@ -240,6 +242,20 @@ pub fn put_aside(summary: &mut AgentSummary, reason: &str) {
     summary.agent.status = AgentStatus::Stopped;
     summary.scheduling_posture = aside_posture(&agent_id, reason);
     summary.lifecycle = stopped_hint(&agent_id, ASIDE_HINT);
+}
+
+/// Adds the children of an agent to its summary. Its posture says which of them were put aside.
+pub fn add_children(summary: &mut AgentSummary, children: Vec<ActiveChild>) {
+    note_stuck_tasks(&mut summary.scheduling_posture, &children);
+    summary.active_children = children;
+}
+
+/// Says in a posture which tasks cannot end, because their children were put aside.
+pub(crate) fn note_stuck_tasks(posture: &mut SchedulingPosture, children: &[ActiveChild]) {
+    for words in children.iter().filter_map(stuck_task_words) {
+        posture.reason.push_str("; but ");
+        posture.reason.push_str(&words);
+    }
 }
 
 /// Marks the explanation of an agent as put aside.

@@ -68,20 +68,25 @@ pub(crate) fn create(
         return Err(ToolError::new(ToolErrorKind::LimitReached, message)
             .hint("cancel some of them with CancelTimer: ListTimers shows them"));
     }
-    check(&new.schedule, draft.now).map_err(slots::refusal)?;
-    let Some(first) = slots::next(&new.schedule, draft.now) else {
+    let schedule = new.schedule.clone().or_in_zone(&draft.host.operator_zone);
+    check(&schedule, draft.now).map_err(slots::refusal)?;
+    let Some(first) = slots::next(&schedule, draft.now) else {
         return Err(slots::refusal(slots::ScheduleError::NeverFires));
     };
     let mut timer = TimerRecord {
         id: TimerId::mint(draft.entropy),
         agent_id: draft.agent.identity.agent_id.clone(),
         created_at: draft.now,
-        schedule: new.schedule.clone(),
+        schedule,
         missed: new.missed,
         status: TimerStatus::Active,
         summary: new.summary.clone(),
         authority,
         made_by_agent: maker == TimerMaker::Agent,
+        order: match maker {
+            TimerMaker::Agent => draft.agent.order.clone(),
+            TimerMaker::Operator => None,
+        },
         past_slots: Vec::new(),
         passed_over: 0,
         wait_recorded: false,
@@ -478,7 +483,7 @@ fn tick_words(timer: &TimerRecord, slot: Timestamp, now: Timestamp, missed: u64)
     let words = timer
         .summary
         .as_deref()
-        .unwrap_or("A timer you set has fired.");
+        .unwrap_or("The time of a timer has come.");
     let missed = match missed {
         0 => String::new(),
         count => format!("; {} passed since", text::pluralize(count, "more slot")),
@@ -491,8 +496,10 @@ fn tick_words(timer: &TimerRecord, slot: Timestamp, now: Timestamp, missed: u64)
         ),
     };
     format!(
-        "{words}\n\nTimer {}: planned for {slot}, fired at {now}{missed}{before}.",
-        timer.id
+        "{words}\n\nYour timer {} ({}), tick {}: planned for {slot}, fired at {now}{missed}{before}.",
+        timer.id,
+        timer.maker_words(),
+        timer.fire_count
     )
 }
 

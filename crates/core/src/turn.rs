@@ -4,7 +4,7 @@
 //! entry, `Suspended` by its due entry or an operator, `RunningTool` by a result. An input that does not fit the state
 //! is stale: it is recorded and dropped.
 //!
-//! `open` begins a turn and `ask` asks a model. `round` handles answers, `failure` handles failures and `tries` records
+//! `open` begins a turn and `ask` asks a model. `round` handles answers, `first_shown` records what their requests showed, `failure` handles failures and `tries` records
 //! them. `notification` answers `NotifyOperator`. `suspension` waits out an outage and `notice` tells the operator about
 //! it. `calls` runs tools and `command_events` records their commands; `immediate_calls`, `trigger_calls` and `work_calls`
 //! answer the calls that the kernel decides, and
@@ -19,11 +19,13 @@ mod command_events;
 mod end;
 mod ending;
 mod failure;
+mod first_shown;
 mod immediate_calls;
 mod invalid_rounds;
 pub(crate) mod notice;
 mod notification;
 mod open;
+mod refusal;
 mod round;
 mod suspension;
 mod tries;
@@ -38,6 +40,7 @@ pub(crate) use calls::{
 };
 pub(crate) use end::{abort, fail, give_up};
 pub(crate) use failure::handle_failure;
+pub(crate) use first_shown::handle_history_removal;
 pub(crate) use open::{handle_caller_left, open, rounds_left};
 pub(crate) use round::handle_answer;
 pub(crate) use suspension::{

@@ -73,7 +73,9 @@ fn was_begun(failed: &FailedAttempt) -> bool {
         diagnostics.is_some_and(|found| found.stage == "body")
     };
     match failed.failure.kind {
-        ModelFailureKind::Timeout | ModelFailureKind::InvalidResponse => true,
+        ModelFailureKind::Timeout
+        | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson => true,
         ModelFailureKind::Connection => broke_off(),
         ModelFailureKind::Network
         | ModelFailureKind::RateLimited

@@ -158,6 +158,11 @@ pub(crate) fn create(
         result_summary: None,
         delivery_summary_id: None,
         delivery: None,
+        order: draft
+            .agent
+            .order
+            .clone()
+            .filter(|_| !provenance.is_by_operator()),
         provenance,
         revision: 1,
         created_at: draft.now,

@@ -1,6 +1,7 @@
 //! Builds a host from the settings, with every port bound to its adapter.
 
 use crate::error::Error;
+use crate::host_facts::host_facts;
 use crate::port::{
     Archives, AttachedFiles, Attachments, Files, GuidanceFiles, Homes, MemoryFolder, Models,
     OsEntropy, Outbound, Plans, ReloadableAdapters, SystemClock, Workspaces,
@@ -13,7 +14,7 @@ use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
 use holon_engine::model_request::ReminderTerms;
 use holon_engine::ports::{ModelClient as _, Ports};
-use holon_engine::{Conduct, HistoryTerms, Host, HostConfig, Rejection, Scope};
+use holon_engine::{Conduct, HistoryTerms, Host, HostConfig, Rejection, Scope, ThreadTerms};
 use holon_store::{Db, Home};
 use holon_workspace::{
     ClaimFolders, Fetcher, Git, GitHost, ManagedWorktrees, TemplateStore, WorkspaceSelection,
@@ -59,6 +60,12 @@ pub(crate) fn open(
             },
             provider_patience_ms: u64::try_from(settings.provider_patience.value.as_millis())
                 .unwrap_or(u64::MAX),
+            thread: ThreadTerms {
+                most_tokens: Some(settings.context.thread_tokens.value),
+                cold_after_ms: cold_after_ms(settings),
+                cold_tokens: usize::try_from(settings.context.cold_tokens.value)
+                    .unwrap_or(usize::MAX),
+            },
             reminder: ReminderTerms {
                 rounds: settings.stale_reminder.rounds.value,
                 cooldown_rounds: settings.stale_reminder.cooldown_rounds.value,
@@ -70,6 +77,7 @@ pub(crate) fn open(
             callback_base: addresses.callback_base,
             spawn_depth: settings.delegation_depth.value,
             zone: settings.budgets.time_zone.value.clone(),
+            operator_zone: settings.operator_time_zone.value.clone(),
             budget_defaults: BudgetDefaults {
                 agent_day_tokens: value_of(&settings.budgets.agent_day_tokens),
                 host_day_tokens: value_of(&settings.budgets.host_day_tokens),
@@ -194,7 +202,11 @@ fn ports(
             reserved(home),
             archives,
         )),
-        workspace: Arc::new(Workspaces::new(selection(home), attachments)),
+        workspace: Arc::new(Workspaces::new(
+            selection(home),
+            attachments,
+            host_facts(settings),
+        )),
         outbound: Arc::new(Outbound::new(
             home.root().to_owned(),
             settings.proxies.clone(),
@@ -205,4 +217,11 @@ fn ports(
         clock: Arc::new(SystemClock::new()),
         entropy: Arc::new(OsEntropy),
     }
+}
+
+/// Returns the time after which a thread is cold; `None` if the settings name none, so that the provider's cache life counts.
+fn cold_after_ms(settings: &Settings) -> Option<u64> {
+    let after = &settings.context.cold_after;
+    let set = (after.source != Source::Builtin).then_some(after.value)?;
+    Some(u64::try_from(set.as_millis()).unwrap_or(u64::MAX))
 }

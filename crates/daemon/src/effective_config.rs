@@ -2,8 +2,8 @@
 //! marks of its parts it names those that differ.
 //!
 //! Both depend on the values that hold, not on the place they come from, the directory of the caller, or any secret. A
-//! model that was chosen because a credential for it was found does not count: it follows the caller's credentials. The
-//! token itself has a mark of its own in the record.
+//! model that was chosen because a credential for it was found does not count: it follows the caller's credentials. Nor does
+//! a time zone that is not set: it follows the caller's clock. The token itself has a mark of its own in the record.
 
 use holon_config::{Access, HostOptions, KEYS, Settings, Source, TokenOption};
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,8 @@ const FINGERPRINT_BYTES: usize = 16;
 const MARK_BYTES: usize = 4;
 /// Key whose derived value does not count.
 const MODEL_KEY: &str = "model.default";
+/// Keys whose values follow the clock of the caller unless they are set.
+const ZONE_KEYS: [&str; 2] = ["budgets.time_zone", "operator.time_zone"];
 /// Key whose value the options of a start can replace.
 const ADDRESS_KEY: &str = "serve.http_addr";
 
@@ -44,10 +46,11 @@ impl EffectiveConfig {
             TokenOption::File(path) => format!("file {}", path.display()),
             TokenOption::Given => "given".to_owned(),
         };
-        let derived = Source::Credentials.as_str();
+        let (derived, builtin) = (Source::Credentials.as_str(), Source::Builtin.as_str());
         let (mut lines, mut parts) = (Vec::new(), BTreeMap::<String, String>::new());
         for setting in settings.effective() {
-            let is_derived = setting.key == MODEL_KEY && setting.source == derived;
+            let is_derived = (setting.key == MODEL_KEY && setting.source == derived)
+                || (ZONE_KEYS.contains(&setting.key.as_str()) && setting.source == builtin);
             let value = setting.value.filter(|_| !is_derived);
             let line = format!("{}={value:?}", setting.key);
             let part = parts.entry(part_of(&setting.key)).or_default();
@@ -169,6 +172,7 @@ mod tests {
         assert_eq!(first, of("", &[], "/b", &plain));
         assert_eq!(first, of("", &[("OPENAI_API_KEY", "sk-1")], "/a", &plain));
         assert_eq!(first, of("", &[("OPENAI_API_KEY", "sk-2")], "/a", &plain));
+        assert_eq!(first, of("", &[("TZ", "Asia/Tokyo")], "/a", &plain));
         let file = "[model]\ndefault = \"openai/x\"\n";
         let variable = of("", &[("HOLON_MODEL", "openai/x")], "/a", &plain);
         assert_eq!(of(file, &[], "/a", &plain), variable);
@@ -193,6 +197,12 @@ mod tests {
         let all = [
             of("", &[], "/a", &plain),
             of("[model]\ndefault = \"openai/x\"\n", &[], "/a", &plain),
+            of(
+                "[operator]\ntime_zone = \"Asia/Tokyo\"\n",
+                &[],
+                "/a",
+                &plain,
+            ),
             of("[serve]\nhttp_addr = \"127.0.0.1:1\"\n", &[], "/a", &plain),
             changed(|options| options.port = Some(0)),
             changed(|options| options.advertise = Some("https://box.example".into())),

@@ -9,13 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Settings that need a restart. [`keep_start`] keeps each of them.
-const NEEDS_RESTART: [&str; 15] = [
+const NEEDS_RESTART: [&str; 19] = [
     "agent.default_id",
     "budgets.agent_day_tokens",
     "budgets.host_day_tokens",
     "budgets.time_zone",
+    "context.cold_after_secs",
+    "context.cold_tokens",
+    "context.thread_tokens",
     "delegation.max_depth",
     "github.base_url",
+    "operator.time_zone",
     "serve.http_addr",
     "retention.event_budget_bytes",
     "retention.history_days",
@@ -98,6 +102,8 @@ fn keep_start(start: &Settings, read: Settings) -> Settings {
     let mut kept = read;
     kept.default_agent.clone_from(&start.default_agent);
     kept.budgets.clone_from(&start.budgets);
+    kept.operator_time_zone
+        .clone_from(&start.operator_time_zone);
     kept.delegation_depth.clone_from(&start.delegation_depth);
     kept.github_base_url.clone_from(&start.github_base_url);
     kept.http_addr.clone_from(&start.http_addr);
@@ -111,6 +117,7 @@ fn keep_start(start: &Settings, read: Settings) -> Settings {
     kept.max_tool_output_tokens
         .clone_from(&start.max_tool_output_tokens);
     kept.stale_reminder.clone_from(&start.stale_reminder);
+    kept.context.clone_from(&start.context);
     kept
 }
 
@@ -212,7 +219,9 @@ mod tests {
         let (host, _dir) = started("");
         let all = "[agent]\ndefault_id = \"x\"\n\
              [budgets]\nagent_day_tokens = 7000\nhost_day_tokens = 9000\ntime_zone = \"Europe/Berlin\"\n\
+             [context]\nthread_tokens = 9000\ncold_after_secs = 7\ncold_tokens = 800\n\
              [delegation]\nmax_depth = 2\n[github]\nbase_url = \"https://git.example\"\n\
+             [operator]\ntime_zone = \"Asia/Tokyo\"\n\
              [serve]\nhttp_addr = \"127.0.0.1:1\"\n[retention]\nevent_budget_bytes = 2000000\n\
              history_days = 9\nstore_budget_bytes = 200000000\n\
              [runtime]\ndefault_tool_output_tokens = 900\nmax_tool_output_tokens = 1000\n\

@@ -15,6 +15,7 @@ mod error;
 mod failure_record;
 mod files;
 mod heap;
+mod host_facts;
 mod host_files;
 mod in_force;
 pub mod keyring;

@@ -115,6 +115,7 @@ fn probe_request(model: &ModelRef) -> ModelRequest {
                 compression_epoch: 0,
             },
         },
+        thread: Vec::new(),
         conversation: Vec::new(),
         tools: ToolSet::default(),
         max_output_tokens: PROBE_TOKENS,

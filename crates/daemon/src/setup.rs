@@ -154,7 +154,9 @@ fn metadata(settings: &Settings) -> Vec<ModelMetadata> {
     let catalog = &settings.catalog;
     let row = |known: &CatalogModel| {
         let has = |capability| known.capabilities.contains(&capability);
-        let policy = catalog.policy(&known.model, &settings.max_output_tokens);
+        let policy = catalog
+            .policy(&known.model, &settings.max_output_tokens)
+            .within_window();
         ModelMetadata {
             model_ref: known.model.to_string(),
             display_name: catalog.display_name(&known.model),

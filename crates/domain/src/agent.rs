@@ -26,6 +26,7 @@ use crate::guidance::ActiveSkill;
 use crate::id::{AgentId, RunId};
 use crate::queue::MessageSeq;
 use crate::summary::Posture;
+use crate::thread::ThreadState;
 use crate::time::Timestamp;
 use crate::timer::DueId;
 use crate::tool::ToolFamily;
@@ -253,7 +254,7 @@ pub struct Totals {
     /// Recaps that stood in for rounds of the agent's turns: the compression epoch of its prompts.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub compactions: u64,
-    /// Messages before the history that the next prompt shows. Counted when a turn ends.
+    /// Messages of turns that the thread does not show any more. Counted with each fold.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub compacted_messages: u64,
     /// Tokens of the last turn that reported any.
@@ -279,6 +280,9 @@ pub struct LastFailure {
     /// Description of the same failure for people and clients.
     pub failure_artifact: FailureArtifact,
 }
+
+/// Most bytes of the operator's words that stand beside what their turn made.
+pub const ORDER_BYTES: usize = 400;
 
 /// One agent: its settings, the last numbers of its sequences, and its scheduling state.
 ///
@@ -340,6 +344,9 @@ pub struct AgentRecord {
     /// Work items, waits, wake hints and timers, as far as the scheduler needs them.
     #[serde(skip_serializing_if = "crate::skip::is_default")]
     pub work: WorkState,
+    /// Beginning of the thread that requests show.
+    #[serde(skip_serializing_if = "crate::skip::is_default")]
+    pub thread: ThreadState,
     /// Skills that the agent has opened, in the order of their last use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub active_skills: Vec<ActiveSkill>,
@@ -360,6 +367,10 @@ pub struct AgentRecord {
     /// the first one, and in records of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_seq: Option<MessageSeq>,
+    /// Beginning of the newest words of an operator that the newest turn has, at most [`ORDER_BYTES`]. What the turn makes
+    /// keeps them, so that its order stands beside it. Absent if something else began the turn and no operator joined it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Classification of the last message taken from the queue. For inspection only; no decision reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_continuation: Option<ContinuationResolution>,

@@ -300,6 +300,17 @@ pub struct AttemptTimeline {
     pub aggregated_token_usage: Option<TokenUsage>,
 }
 
+/// How much of a request begins like the request before it of the same agent. Counted in bytes of tools and texts, before
+/// a protocol adds its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RequestOverlap {
+    /// Bytes of the request.
+    pub bytes: u64,
+    /// Bytes of the equal beginning. Absent if the request before is not known, as after a start of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_bytes: Option<u64>,
+}
+
 /// Attempts of an answered round in a compact form, since most rounds are answered at the first attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundAttempts {
@@ -325,6 +336,9 @@ pub struct RoundAttempts {
     /// round is then an estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub implausible_usage: Option<TokenUsage>,
+    /// How much of the answered request begins like the one before. Absent in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<RequestOverlap>,
 }
 
 /// First attempt and its retries.

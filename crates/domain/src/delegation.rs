@@ -117,6 +117,9 @@ pub struct SpawnOrder {
     pub model: Option<ModelRef>,
     #[serde(default)]
     pub model_options: ModelOptions,
+    /// Bound of its parent's thread. Absent if the setting of the host holds, and in orders of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
     /// Present for a private child.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supervision: Option<Supervision>,
@@ -319,6 +322,15 @@ pub struct ActiveChild {
 
 /// Beginning of the `blocked_reason` of a child whose stored rows cannot be read.
 pub const PUT_ASIDE: &str = "put_aside";
+
+impl ActiveChild {
+    /// Returns the fault for which the child was put aside, if it was.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        let reason = self.observability.blocked_reason.as_deref()?;
+        reason.strip_prefix(PUT_ASIDE)?.strip_prefix(": ")
+    }
+}
 
 /// Rows of a child that its parent is shown.
 #[derive(Debug, Clone, PartialEq)]

@@ -52,9 +52,9 @@ pub use state::{AgentStateChanged, SessionStateChanged};
 pub use task::{TaskCreated, TaskResultReceived, TaskStatusUpdated};
 pub use turn::{
     AssistantRoundRecorded, BatchItemEnd, CommandBatchStopped, MaxOutputTokensRecovery,
-    ProcessExecutionRequested, RuntimeError, SuspensionEnd, ToolExecuted, ToolExecutionFailed,
-    TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed, TurnStarted, TurnSuspended,
-    TurnSuspensionEnded, TurnTerminal,
+    ProcessExecutionRequested, RuntimeError, SuspensionEnd, ThreadChange, ThreadChangeRequested,
+    ThreadFolded, ToolExecuted, ToolExecutionFailed, TurnContextBuilt, TurnLocalCompactionApplied,
+    TurnResumed, TurnStarted, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 
 pub use trigger::{
@@ -229,6 +229,13 @@ events! {
     /// A request of a long turn was shortened: older rounds gave way to a recap that the runtime wrote, or results in
     /// the newest rounds were cut. The log and the transcript keep the whole.
     TurnLocalCompactionApplied = "turn_local_compaction_applied", v 1;
+    /// The oldest turns of the agent's thread gave way to a recap that the runtime wrote from their records, or an
+    /// operator began an empty thread. Requests show the recap in their place from then on; the log and the transcript
+    /// keep the whole.
+    ThreadFolded = "thread_folded", v 1;
+    /// An operator asked the next turn to fold or clear the agent's thread, or pinned or unpinned a turn. A request that
+    /// changes nothing is not recorded.
+    ThreadChangeRequested = "thread_change_requested", v 1;
     /// A call asks for a command. Recorded in the commit that begins the call, before the shell starts anything: once
     /// for each command of a batch, and not again when a restart finds the command. It does not prove that the command
     /// ran. The shell may refuse the command, skip it because an earlier one of its batch failed, or find it running

@@ -27,7 +27,7 @@ pub enum FileAction {
 pub struct ChangedFile {
     #[serde(flatten)]
     pub action: FileAction,
-    /// Path relative to the execution root.
+    /// Path relative to the execution root, or absolute in the agent's home.
     pub path: String,
 }
 

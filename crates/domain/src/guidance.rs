@@ -1,16 +1,18 @@
-//! Standing guidance of an agent: the instruction files and skills that the runtime reads from the roots which belong
-//! to it. The text of instruction files goes into the prompt; of skills only the catalogue does.
+//! Standing guidance of an agent: the instruction files, skills and notes that the runtime reads from the roots which
+//! belong to it. The text of instruction files and notes goes into the prompt; of skills only the catalogue does.
 //!
 //! Roots are stable: they follow the agent's home and the anchor of its workspace, and neither the current directory
 //! nor a worktree.
 
 mod instruction;
+mod note;
 mod skill;
 
 pub use instruction::{
     InstructionContent, InstructionFile, InstructionKind, InstructionNote, InstructionRefusal,
     InstructionScope, InstructionSource, Instructions, LoadedAgentsMd,
 };
+pub use note::NoteFile;
 pub use skill::{
     ActivationSource, ActivationState, ActiveSkill, ActiveSkillView, CallingTurn, FetchedFrom,
     InstallMode, InstalledSkill, SkillCatalog, SkillEntry, SkillFault, SkillInstallation,
@@ -90,4 +92,6 @@ fn anchor_of(agent_home: &str, workspace: &WorkspaceEntry) -> Option<String> {
 pub struct Guidance {
     pub instructions: Instructions,
     pub skills: SkillCatalog,
+    /// Notes of the agent that have content, in the order of the prompt.
+    pub notes: Vec<NoteFile>,
 }

@@ -150,17 +150,35 @@ pub const MIN_OUTPUT_TOKENS: u32 = 4_096;
 /// this many a running command is turned into a task. In all other states the message is set aside with a failure brief
 /// and the queue continues.
 pub const RESUMES_WITHOUT_PROGRESS: u32 = 3;
-/// Most earlier messages that a prompt shows. Beyond it the oldest are left out.
-pub const RECENT_MESSAGES: usize = 48;
-/// Earlier turns that a prompt shows: at least this many, and fewer than twice as many. The first one shown moves only
-/// once in so many turns, so that a provider's cache serves the history in between.
-pub const RECENT_TURNS: u64 = 12;
-/// Earlier turns that are left out together when the prompt has no room for all. One at a time would change the beginning
-/// of the history in every turn, and no cache would serve it.
-pub const RECENT_TURNS_CUT: u64 = 4;
-/// Bytes of one earlier message or answer that every prompt shows; the rest is cut in a prompt with a small budget.
-pub const RECENT_MESSAGE_BYTES: usize = 4_000;
-/// Bytes of one earlier message or answer that a prompt with a large budget shows.
+/// Share of a model's window above which the thread of earlier turns is folded, in percent.
+pub const THREAD_HIGH_PERCENT: usize = 60;
+/// Largest thread in any window, in estimated tokens, unless a setting says otherwise. Above it the oldest turns are
+/// folded into a recap.
+pub const THREAD_TOKENS_MAX: u32 = 160_000;
+/// Smallest bound of a thread that can be set, in estimated tokens. A smaller one has no room for a recap.
+pub const THREAD_TOKENS_LEAST: u32 = 500;
+/// Largest bound of a thread that can be set, in estimated tokens; more than any model's window.
+pub const THREAD_TOKENS_MOST: u32 = 10_000_000;
+/// Size that a fold of the thread aims at, in percent of the size above which it is folded.
+pub const THREAD_LOW_PERCENT: usize = 40;
+/// Most that pinned turns may take together, in percent of that size. A pin beyond it is refused.
+pub const THREAD_PIN_PERCENT: usize = 20;
+/// Most turns of an agent that are pinned at once; a further pin is refused. The agent's row holds them.
+pub const THREAD_PINS: usize = 64;
+/// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens, unless a setting
+/// says otherwise.
+pub const THREAD_COLD_TOKENS: u32 = 16_000;
+/// Milliseconds after a turn from which on a provider's cache counts as expired, unless a setting says otherwise.
+pub const THREAD_COLD_AFTER_MS: u64 = 300_000;
+/// Size that such a fold aims at, in percent of that size.
+pub const THREAD_COLD_PERCENT: usize = 40;
+/// Turns of a thread above which it is folded, whatever their size.
+pub const THREAD_TURNS_HIGH: usize = 1_000;
+/// Most ended turns that a request reads of a thread. Older ones are not shown; a fold stands for them long before.
+pub const THREAD_TURNS: usize = 2_000;
+/// Bytes of rows after which a request reads no older turn of a thread.
+pub const THREAD_ROWS_BYTES: usize = 8 << 20;
+/// Bytes of the message of an ended turn whose prompt an earlier build made; the rest is cut.
 pub const RECENT_MESSAGE_BYTES_MAX: usize = 32_768;
 /// Share of a prompt's token budget that is left to the answers and results of the turn: one part of this many.
 pub const TURN_BUDGET_SHARE: u32 = 8;

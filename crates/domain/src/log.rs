@@ -5,13 +5,16 @@
 
 use crate::attempt::{AttemptTimeline, RoundAttempts, TokenUsage};
 use crate::block::Block;
-use crate::compaction::Recap;
+use crate::compaction::{Recap, ShortTexts};
 use crate::failure::FailureArtifact;
 use crate::id::{CallId, MessageId, TaskId, WorkItemId};
 use crate::intent::Intent;
 use crate::model::StopReason;
 use crate::prompt_plan::{BlockCut, PartLength};
 use crate::queue::MessageSeq;
+use crate::thread::{ThreadFold, ToldTexts};
+use crate::time::Timestamp;
+use crate::timer::LateTick;
 use crate::tool::{ToolEnvelope, ToolError};
 use crate::turn::TerminalReason;
 use crate::wait::WaitNote;
@@ -85,6 +88,26 @@ pub struct FrameRecord {
     /// Estimated tokens that the prompt and those tools could take. 0 in entries of earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub budget_tokens: u32,
+    /// Time that the input names as the turn's beginning. Absent in entries of earlier builds, whose turns a thread shows
+    /// by their messages and answers alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<Timestamp>,
+    /// Time on the operator's clock and state of the repository, as the input names them. Absent in entries of earlier
+    /// builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
+    /// Lateness of the tick that the input tells of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late_tick: Option<LateTick>,
+    /// What changed in the base of the thread since it was frozen or told last. Absent if nothing did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<String>,
+    /// Tasks that ran when the turn began, as shown. Absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<String>,
+    /// Texts that the agent knows after this frame, apart from the base. Empty in entries of earlier builds.
+    #[serde(default, skip_serializing_if = "ToldTexts::is_empty")]
+    pub told: ToldTexts,
 }
 
 /// Safe point of a turn at which an interjection joined.
@@ -147,6 +170,10 @@ pub enum LogEntry {
     },
     /// Recap of older rounds of the turn. Written with the first answer whose request had it.
     Recap(Recap),
+    /// Shorter forms of results and answers. Written with the first answer whose request held them.
+    Shortened(ShortTexts),
+    /// A fold of the agent's thread. Written with the first answer whose request began with its recap.
+    ThreadFold(ThreadFold),
     /// The runtime asked the model to continue.
     ContinuationPrompt { text: String, reason: String },
     RuntimeFailure {
@@ -188,6 +215,8 @@ impl LogEntry {
             | Self::ToolResult { .. }
             | Self::ContinuationPrompt { .. }
             | Self::Recap(_)
+            | Self::ThreadFold(_)
+            | Self::Shortened(_)
             | Self::RuntimeFailure { .. } => None,
         }
     }

@@ -16,10 +16,12 @@ use crate::image::ShownImage;
 use crate::limits::MODEL_REF_CHARACTERS;
 use crate::provider::{ContextReduction, ReasoningEffort, ReasoningPolicy};
 use crate::text;
+use crate::thread::ThreadTurn;
 use crate::tool_set::ToolSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Reference to a model, spelled `provider/model`. For the built-in `scripted` provider the model part is the path of a
 /// script.
@@ -191,6 +193,9 @@ pub struct ModelRequest {
     /// Number of the round in its turn, counted from 1.
     pub round: u32,
     pub frame: PromptFrame,
+    /// Earlier turns of the agent. They stand behind the system text and before the frame's context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<Arc<ThreadTurn>>,
     /// Answers and results of earlier rounds of the turn, with the texts that joined between.
     pub conversation: Vec<ConversationItem>,
     /// Tools that the model may call.
@@ -205,7 +210,7 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Estimates the tokens of the whole request: prompt, conversation and tools.
+    /// Estimates the tokens of the whole request: prompt, earlier turns, conversation and tools.
     #[must_use]
     pub fn estimated_tokens(&self) -> u64 {
         let frame = self
@@ -219,8 +224,9 @@ impl ModelRequest {
             .iter()
             .map(ConversationItem::estimated_tokens)
             .sum();
+        let earlier: usize = self.thread.iter().map(|turn| turn.tokens).sum();
         let tools = self.tools.estimated_tokens();
-        u64::try_from(prompt + said + tools).unwrap_or(u64::MAX)
+        u64::try_from(prompt + earlier + said + tools).unwrap_or(u64::MAX)
     }
 }
 

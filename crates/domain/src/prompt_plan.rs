@@ -3,26 +3,9 @@
 //! The prompt crate makes the plan. The frame's log entry keeps only the parts that were not shown whole, and the debug
 //! view shows all of them.
 
-use crate::limits::{RECENT_MESSAGE_BYTES, RECENT_MESSAGE_BYTES_MAX, RECENT_TURNS};
 use crate::model::Stability;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Returns the first turn whose messages the prompt of a turn may show. It moves in steps, so that the prompts of most
-/// turns begin like the one before.
-#[must_use]
-pub const fn first_turn_shown(turn_index: u64) -> u64 {
-    turn_index.saturating_sub(RECENT_TURNS) / RECENT_TURNS * RECENT_TURNS
-}
-
-/// Returns the bytes of one earlier message or answer that a prompt shows: about a sixteenth of its budget, in steps of
-/// two, so that a small change of the budget leaves the history as it is.
-#[must_use]
-pub fn message_bytes_shown(budget_tokens: u32) -> usize {
-    let bytes = usize::try_from(budget_tokens / 4).unwrap_or(usize::MAX);
-    let step = bytes.checked_ilog2().map_or(0, |power| 1 << power);
-    step.clamp(RECENT_MESSAGE_BYTES, RECENT_MESSAGE_BYTES_MAX)
-}
 
 /// Part of a prompt, in the order in which parts are shown.
 #[derive(
@@ -37,6 +20,8 @@ pub enum BlockSource {
     /// Instruction files of the user, the agent and the workspace.
     Instructions,
     Skills,
+    /// What the agent has noted for itself: the two files of its memory.
+    Notes,
     /// Use of the tools.
     ToolGuidance,
     /// The lasting parts of an agent as an earlier request of the turn showed them: delegation, instructions, skills and
@@ -46,8 +31,10 @@ pub enum BlockSource {
     Surroundings,
     /// An earlier message and its answer.
     History,
-    /// The newest message of the operator, if neither the input nor the history shows it whole.
+    /// The newest message of the operator, if neither the input nor the thread shows it.
     OperatorWords,
+    /// What changed in the base of the thread since it was frozen or told last.
+    Changes,
     /// Episodes of the agent that fit its work.
     Episodes,
     /// The agent's work as an earlier request of the turn showed it.
@@ -89,11 +76,13 @@ impl BlockSource {
             Self::Delegation
             | Self::Instructions
             | Self::Skills
+            | Self::Notes
             | Self::ToolGuidance
             | Self::AgentScoped
             | Self::Surroundings => Stability::AgentScoped,
             Self::History
             | Self::OperatorWords
+            | Self::Changes
             | Self::Episodes
             | Self::Work
             | Self::WorkingMemory
@@ -125,11 +114,13 @@ impl BlockSource {
             Self::Delegation => "delegation",
             Self::Instructions => "instructions",
             Self::Skills => "skills",
+            Self::Notes => "notes",
             Self::ToolGuidance => "tool_guidance",
             Self::AgentScoped => "agent_scoped",
             Self::Surroundings => "surroundings",
             Self::History => "history",
             Self::OperatorWords => "operator_words",
+            Self::Changes => "changes",
             Self::Episodes => "episodes",
             Self::Work => "work",
             Self::WorkingMemory => "working_memory",
@@ -248,27 +239,19 @@ mod tests {
         assert_eq!((cut.to, cut.through), (0, None));
     }
 
-    #[test]
-    fn the_first_turn_shown_moves_once_in_twelve_turns() {
-        let moved = (1..=60).filter(|turn| first_turn_shown(*turn) != first_turn_shown(turn + 1));
-        assert_eq!(moved.collect::<Vec<u64>>(), [23, 35, 47, 59]);
-        for turn in 24..=120 {
-            let shown = turn - first_turn_shown(turn);
-            assert!((RECENT_TURNS..2 * RECENT_TURNS).contains(&shown), "{turn}");
-        }
-    }
-
     /// Every source, in the order of the type.
-    const SOURCES: [BlockSource; 29] = [
+    const SOURCES: [BlockSource; 31] = [
         BlockSource::Policy,
         BlockSource::Delegation,
         BlockSource::Instructions,
         BlockSource::Skills,
+        BlockSource::Notes,
         BlockSource::ToolGuidance,
         BlockSource::AgentScoped,
         BlockSource::Surroundings,
         BlockSource::History,
         BlockSource::OperatorWords,
+        BlockSource::Changes,
         BlockSource::Episodes,
         BlockSource::Work,
         BlockSource::WorkingMemory,

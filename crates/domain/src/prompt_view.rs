@@ -1,9 +1,9 @@
 //! A prompt of an agent as its operator inspects it. Rebuilt for readers, never stored.
 
-use crate::attempt::TokenUsage;
+use crate::attempt::{RequestOverlap, TokenUsage};
 use crate::guidance::LoadedAgentsMd;
 use crate::id::{AgentId, WorkspaceId};
-use crate::prompt_plan::BlockDecision;
+use crate::prompt_plan::{BlockDecision, BlockSource};
 use crate::provider::{ContextReduction, ModelPolicy};
 use crate::summary::ExecutionPolicy;
 use schemars::JsonSchema;
@@ -55,12 +55,32 @@ pub struct ShownPrompt {
     /// Parts in the order of the prompt. The last entries may be parts that the first request cut before later ones
     /// repeated its text; they have no text.
     pub blocks: Vec<PromptBlockView>,
+    /// Earlier turns that stand behind the system text, oldest first. Empty in answers of older hosts, and for a turn
+    /// before a later fold.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<ThreadPart>,
     /// Parts that the turn itself added to its later requests, in their order. Empty after a single round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub turn_parts: Vec<TurnPart>,
     /// Estimated tokens of those parts that are shown.
     #[serde(default)]
     pub turn_tokens: u64,
+    /// Estimated tokens of the part that stays the same from request to request: the tools and the system text.
+    #[serde(default)]
+    pub fixed_tokens: u64,
+    /// Places inside that part at which a provider with marks (`anthropic_messages`) may be told to cache. Further marks
+    /// move along with the end of the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cache_marks: Vec<CacheMark>,
+}
+
+/// A place at which a provider may cache everything before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CacheMark {
+    /// Part behind which the mark stands.
+    pub after: BlockSource,
+    /// Estimated tokens up to there, tools included.
+    pub tokens: u64,
 }
 
 /// A part that a turn added to its requests after the first.
@@ -108,6 +128,23 @@ pub struct DraftPrompt {
     pub prompt_tokens: u64,
     /// Parts in the order of the prompt.
     pub blocks: Vec<PromptBlockView>,
+    /// Earlier turns that would stand behind the system text, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub thread: Vec<ThreadPart>,
+}
+
+/// An earlier turn as a prompt shows it, or the recap of the turns before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ThreadPart {
+    /// Absent for the recap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_index: Option<u64>,
+    /// Messages, answers and results.
+    pub items: usize,
+    pub tokens: u64,
+    /// Text of the recap. Absent for a turn, which the transcript shows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
 }
 
 /// A part of a prompt with the decision about it.
@@ -134,6 +171,13 @@ pub struct RoundCacheUse {
     /// What the provider's servers left out of the request. Absent if the request did not allow it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_management: Option<ContextReduction>,
+    /// Bytes of the request's tools and texts. Absent in rounds of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_bytes: Option<u64>,
+    /// Bytes at its beginning that are those of the agent's request before, counted in whole parts. Absent if that one is
+    /// not known, as after a start of the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_bytes: Option<u64>,
 }
 
 impl RoundCacheUse {
@@ -144,6 +188,7 @@ impl RoundCacheUse {
         round: u32,
         usage: &TokenUsage,
         context_management: Option<ContextReduction>,
+        overlap: Option<RequestOverlap>,
     ) -> Self {
         Self {
             turn_index,
@@ -152,6 +197,8 @@ impl RoundCacheUse {
             cached_tokens: usage.cache_read_tokens,
             cached_share: usage.cached_share(),
             context_management,
+            request_bytes: overlap.map(|overlap| overlap.bytes),
+            same_bytes: overlap.and_then(|overlap| overlap.same_bytes),
         }
     }
 }

@@ -344,6 +344,16 @@ impl ModelPolicy {
         self.token_ratio.to_counted(estimated_tokens)
     }
 
+    /// Keeps an assumed output limit within its share of the window. A limit from the settings or the table stays.
+    #[must_use]
+    pub fn within_window(mut self) -> Self {
+        if self.output_source == PolicySource::UnknownFallback {
+            let share = self.context_window_tokens / limits::UNKNOWN_OUTPUT_SHARE;
+            self.max_output_tokens = self.max_output_tokens.min(share.max(1));
+        }
+        self
+    }
+
     /// Applies learned limits. Values from the settings stay, assumed ones are replaced, and those of the built-in
     /// table are only narrowed.
     #[must_use]
@@ -370,7 +380,7 @@ impl ModelPolicy {
             self.output_source = PolicySource::Learned;
         }
         self.token_ratio = learned.token_ratio.unwrap_or(self.token_ratio);
-        self
+        self.within_window()
     }
 }
 
@@ -428,5 +438,38 @@ mod tests {
             (assumed.context_window_tokens, assumed.source),
             (100_000, PolicySource::Learned)
         );
+    }
+
+    #[test]
+    fn an_assumed_answer_takes_at_most_a_third_of_the_window_that_is_known_in_the_end() {
+        let learned_window = |window| LearnedLimits {
+            context_window_tokens: window,
+            ..LearnedLimits::default()
+        };
+        let policy = |output_source| ModelPolicy {
+            context_window_tokens: 32_000,
+            effective_context_window_percent: 90,
+            max_output_tokens: limits::UNKNOWN_MAX_OUTPUT_TOKENS,
+            source: PolicySource::UnknownFallback,
+            output_source,
+            freeform_tools: false,
+            image_input: false,
+            reasoning: ReasoningPolicy::NONE,
+            token_ratio: TokenRatio::ONE,
+        };
+        for (window, source, wanted) in [
+            (None, PolicySource::UnknownFallback, 10_666),
+            (Some(6_000), PolicySource::UnknownFallback, 2_000),
+            (Some(131_072), PolicySource::UnknownFallback, 16_384),
+            (Some(1), PolicySource::UnknownFallback, 1),
+            (Some(6_000), PolicySource::ConfigOverride, 16_384),
+        ] {
+            let policy = policy(source).with(learned_window(window));
+            assert_eq!(
+                (policy.max_output_tokens, policy.output_source),
+                (wanted, source),
+                "{window:?}"
+            );
+        }
     }
 }

@@ -59,8 +59,8 @@ impl RequestKey {
 /// A reply that is kept for repetitions of its request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptReply {
-    /// Digest of the request that it answered.
-    pub digest: String,
+    /// Digest of the request that it answered. Absent if it cannot be read.
+    pub digest: Option<String>,
     /// JSON of the reply.
     pub reply: String,
     /// Birth of the agent that the request was about, a number that no other agent of the host has. Absent if it was
@@ -83,12 +83,19 @@ const DAMAGED: &str = "damaged";
 impl KeptReply {
     /// Returns a reply whose row is damaged, and which therefore may belong to any agent.
     #[must_use]
-    pub fn damaged(digest: String) -> Self {
+    pub fn damaged(digest: Option<String>) -> Self {
         Self {
             digest,
             reply: DAMAGED.to_owned(),
             birth: None,
         }
+    }
+
+    /// Returns true if the reply answered this request. One whose digest cannot be read may have answered any request
+    /// with the id of the key.
+    #[must_use]
+    pub fn answers(&self, key: &RequestKey) -> bool {
+        self.digest.as_ref().is_none_or(|kept| *kept == key.digest)
     }
 
     /// Reads the reply.

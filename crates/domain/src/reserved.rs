@@ -15,24 +15,29 @@ pub struct ReservedWord {
 }
 
 /// Enums whose every variant is produced or reserved.
-pub const VOCABULARIES: [&str; 13] = [
+pub const VOCABULARIES: [&str; 18] = [
     "AccessMode",
     "Body",
     "DelegationState",
+    "DeliveryStatus",
     "DeliverySurface",
     "Event",
     "FailureCategory",
     "FailurePhase",
     "MessageKind",
+    "RootOwnership",
+    "RunEnd",
+    "SchedulerChoice",
     "SkillLoadReason",
     "TaskKind",
+    "TaskRecoverySpec",
     "TranscriptKind",
     "WaitPolicy",
     "WakeSource",
 ];
 
 /// Words of the contract that this build reads and never writes.
-pub const RESERVED: [ReservedWord; 17] = [
+pub const RESERVED: [ReservedWord; 24] = [
     word(
         "AccessMode",
         "SharedRead",
@@ -42,6 +47,11 @@ pub const RESERVED: [ReservedWord; 17] = [
         "Body",
         "Brief",
         "a brief is a row of its own and no message",
+    ),
+    word(
+        "DeliveryStatus",
+        "Pending",
+        "a delivery without an end has no outcome",
     ),
     word(
         "Event",
@@ -63,6 +73,26 @@ pub const RESERVED: [ReservedWord; 17] = [
         "MessageKind",
         "Control",
         "a lifecycle command is an input and never queued",
+    ),
+    word(
+        "RootOwnership",
+        "TaskOwned",
+        "a worktree of a child's task is made and recorded like any other",
+    ),
+    word(
+        "RunEnd",
+        "Keep",
+        "an agent that stays has no terms of a run",
+    ),
+    word(
+        "SchedulerChoice",
+        "Noop",
+        "a decision that changes nothing is not recorded",
+    ),
+    word(
+        "SchedulerChoice",
+        "Stop",
+        "an agent is stopped by a command and not by its scheduler",
     ),
     word(
         "SkillLoadReason",
@@ -87,6 +117,16 @@ pub const RESERVED: [ReservedWord; 17] = [
     word("TaskKind", "SubagentTask", "older name of a child's task"),
     word(
         "TaskKind",
+        "WorktreeSubagentTask",
+        "older name of a child's task",
+    ),
+    word(
+        "TaskRecoverySpec",
+        "SubagentTask",
+        "older name of a child's task",
+    ),
+    word(
+        "TaskRecoverySpec",
         "WorktreeSubagentTask",
         "older name of a child's task",
     ),

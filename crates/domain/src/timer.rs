@@ -5,6 +5,7 @@ use crate::delivery::DeliveryRoute;
 use crate::id::{AgentId, TimerId, WaitId, WorkItemId};
 use crate::limits;
 use crate::queue::MessageSeq;
+use crate::text;
 use crate::time::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,7 +171,26 @@ pub enum TimerSchedule {
     },
 }
 
+/// Stands for the zone of a cron expression whose author names none. A stored timer has the zone of its host's operator in
+/// its place.
+pub const NO_ZONE: &str = "";
+
 impl TimerSchedule {
+    /// Reads a cron expression that names no zone in this one.
+    #[must_use]
+    pub fn or_in_zone(self, zone: &str) -> Self {
+        match self {
+            Self::Cron {
+                expression,
+                time_zone,
+            } if time_zone == NO_ZONE => Self::Cron {
+                expression,
+                time_zone: zone.to_owned(),
+            },
+            named => named,
+        }
+    }
+
     /// Creates a schedule that fires once, or repeatedly if an interval is given.
     #[must_use]
     pub const fn starting_at(first_at: Timestamp, interval_ms: Option<u64>) -> Self {
@@ -254,6 +274,10 @@ pub struct TimerRecord {
     /// True if the agent created the timer itself.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub made_by_agent: bool,
+    /// Operator's words that asked for it, at most [`ORDER_BYTES`](crate::agent::ORDER_BYTES). Absent if the turn that
+    /// made it had none, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Slots that came, as runs without a gap, oldest first. After the clock was set back they do not come again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_slots: Vec<SlotRun>,
@@ -319,12 +343,39 @@ pub struct TimerView {
     pub tokens_a_day: Option<u64>,
 }
 
+/// Spells a length of time in its largest whole unit.
+fn spell_ms(millis: u64) -> String {
+    for (unit, name) in [(3_600_000, "hour"), (60_000, "minute"), (1_000, "second")] {
+        if millis >= unit && millis.is_multiple_of(unit) {
+            return text::pluralize(millis / unit, name);
+        }
+    }
+    format!("{millis} ms")
+}
+
 impl TimerRecord {
     /// Returns true if an operator made the timer, or a turn under an operator's authority did. Its ticks are then caused
     /// by the operator; those of other timers are self-caused and paced.
     #[must_use]
     pub fn is_by_operator(&self) -> bool {
         !self.made_by_agent || self.authority == AuthorityClass::OperatorInstruction
+    }
+
+    /// Says who made the timer, when, and how often it fires: "made 2026-03-01T09:00:00Z by you, every 10 minutes". It is
+    /// said to the agent.
+    #[must_use]
+    pub fn maker_words(&self) -> String {
+        let maker = if self.made_by_agent {
+            "you"
+        } else {
+            "your operator"
+        };
+        let pace = match &self.schedule {
+            TimerSchedule::Once { .. } => "once".to_owned(),
+            TimerSchedule::Every { interval_ms, .. } => format!("every {}", spell_ms(*interval_ms)),
+            TimerSchedule::Cron { .. } => "by a cron expression".to_owned(),
+        };
+        format!("made {} by {maker}, {pace}", self.created_at)
     }
 
     /// Returns the shortest time between two ticks, in milliseconds, where the runtime sets one.
@@ -423,6 +474,7 @@ mod tests {
             summary: None,
             authority: AuthorityClass::OperatorInstruction,
             made_by_agent: false,
+            order: None,
             past_slots: Vec::new(),
             passed_over: 0,
             wait_recorded: false,

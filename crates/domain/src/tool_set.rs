@@ -21,6 +21,7 @@ struct Contents {
     tools: Vec<OfferedTool>,
     estimated_tokens: usize,
     digest: String,
+    bytes: u64,
     rendered: Rendered,
 }
 
@@ -57,6 +58,7 @@ impl ToolSet {
         }
         Self(Arc::new(Contents {
             estimated_tokens,
+            bytes: parts.len() as u64,
             digest: text::sha256_hex(parts),
             rendered: Rendered::default(),
             tools,
@@ -67,6 +69,12 @@ impl ToolSet {
     #[must_use]
     pub fn estimated_tokens(&self) -> usize {
         self.0.estimated_tokens
+    }
+
+    /// Returns the bytes of all names, descriptions and schemas.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes
     }
 
     /// Returns the SHA-256, in hex, of everything that a model is told about the tools.

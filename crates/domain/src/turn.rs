@@ -3,9 +3,11 @@
 //! An open turn holds the id of the one effect or due entry it waits for; it has no flag for that. Texts are in the
 //! log.
 
+mod form;
 mod phase;
 mod terminal;
 
+pub use form::{RefusedRequest, RequestForm, ShownContent};
 pub use phase::{CallPlace, Patience, PauseCause, Phase, SuspensionPause, SuspensionReason};
 pub use terminal::{TerminalKind, TerminalReason, TerminalRecord};
 
@@ -174,6 +176,9 @@ pub struct OpenTurn {
     /// Largest prompt that the turn still sends. Absent until a request was refused for its length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_ceiling: Option<PromptCeiling>,
+    /// Refusals of the current round's request as invalid, and the form of the next one. Absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedRequest>,
     /// Estimated tokens of the last request that the turn's model answered; 0 before its first answer, and in turns of
     /// earlier builds.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
@@ -298,6 +303,14 @@ pub struct Completion {
 }
 
 impl OpenTurn {
+    /// Returns the form of the turn's next request.
+    #[must_use]
+    pub fn request_form(&self) -> RequestForm {
+        self.refused
+            .as_ref()
+            .map_or_else(RequestForm::default, |refused| refused.form)
+    }
+
     /// Notes that the turn changed something about a work item.
     pub fn note_progress(&mut self, id: &WorkItemId) {
         self.progress |= self.ticked_item.as_ref() == Some(id);

@@ -7,6 +7,7 @@ use crate::agent::AgentIdentity;
 use crate::attempt::TokenUsage;
 use crate::id::{AgentId, WorkItemId};
 use crate::time::Timestamp;
+use crate::zone::time_zone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -336,20 +337,6 @@ pub fn next_midnight(at: Timestamp, zone: &str) -> Timestamp {
         // Only at the end of the calendar.
         Err(_) => at.plus_millis(DAY_MS),
     }
-}
-
-/// Returns a zone by its name. The database of zones is many files, which are listed only for a zone other than UTC.
-fn time_zone(name: &str) -> jiff::tz::TimeZone {
-    if name == "UTC" {
-        return jiff::tz::TimeZone::UTC;
-    }
-    jiff::tz::TimeZone::get(name).unwrap_or(jiff::tz::TimeZone::UTC)
-}
-
-/// Returns true if the name of a zone is known.
-#[must_use]
-pub fn is_zone(zone: &str) -> bool {
-    jiff::tz::TimeZone::get(zone).is_ok()
 }
 
 #[cfg(test)]

@@ -127,6 +127,10 @@ pub struct WaitRecord {
     /// Due entry of `due_at`. Absent once it has fired or was cleared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<DueId>,
+    /// Operator's words that asked for what waits, at most [`ORDER_BYTES`](crate::agent::ORDER_BYTES). Absent if the turn that
+    /// made it had none, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Authority of the turn that declared the wait. The tick at its due time has no more.
     #[serde(default = "AuthorityClass::weakest")]
     pub authority: AuthorityClass,

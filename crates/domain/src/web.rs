@@ -28,6 +28,9 @@ pub struct WebFetch {
     /// Most characters of the text. Absent if the host's bound applies, which is also the most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_chars: Option<u32>,
+    /// Characters of the text before the part that is wanted.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub offset: u32,
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub extract_mode: ExtractMode,
 }
@@ -60,6 +63,9 @@ pub struct FetchedPage {
     pub bytes_read: u64,
     /// True if the text is not the whole page.
     pub truncated: bool,
+    /// Offset at which the text goes on. Absent if it ends here, and in results of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<u64>,
     /// Reason for which the page was not read to its end. Absent if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_reason: Option<String>,

@@ -211,6 +211,10 @@ pub struct WorkItemRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delivery: Option<DeliverySummary>,
     pub provenance: WorkItemProvenance,
+    /// Operator's words that asked for it, at most [`ORDER_BYTES`](crate::agent::ORDER_BYTES). Absent if the turn that
+    /// made it had none, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<String>,
     /// Grows with every change that the agent or an operator makes.
     pub revision: u64,
     pub created_at: Timestamp,

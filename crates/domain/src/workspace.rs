@@ -50,9 +50,10 @@ pub enum RootOwnership {
     /// The directory was there before. The runtime never removes it.
     #[default]
     External,
-    /// The runtime made it for a `UseWorkspace` call. It stays until an operator cleans it up.
+    /// The runtime made it. It stays until an operator cleans it up; one that was made for a child goes with the child if
+    /// it is clean.
     SessionOwned,
-    /// The runtime made it for a task. It goes with the task if it is clean.
+    /// Reserved: made for a task. No root has this owner.
     TaskOwned,
 }
 

@@ -17,6 +17,7 @@ use holon_domain::trigger::{
 };
 use serde_json::Value;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A value with texts that a model, a sender or a command wrote.
 pub(crate) trait Texts {
@@ -240,7 +241,9 @@ impl Texts for ModelRequest {
         for block in blocks.chain(&mut frame.context_blocks) {
             change(&mut block.text);
         }
-        for item in &mut self.conversation {
+        let earlier = self.thread.iter_mut();
+        let earlier = earlier.flat_map(|turn| &mut Arc::make_mut(turn).items);
+        for item in earlier.chain(&mut self.conversation) {
             match item {
                 ConversationItem::Assistant { blocks, .. } => {
                     blocks.iter_mut().for_each(|block| block.each_text(change));

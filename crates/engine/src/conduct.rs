@@ -1,10 +1,11 @@
 //! Settings of a host's behaviour: retention, output limits, reminders and the agents it serves.
 
-use crate::model_request::ReminderTerms;
+use crate::model_request::{ReminderTerms, ThreadTerms};
 use holon_domain::budget::BudgetDefaults;
 use holon_domain::tool::ToolOutputBudget;
 use holon_domain::trigger::CapabilityKey;
 use holon_domain::workspace::ReservedDirs;
+use holon_domain::zone::UTC;
 use holon_domain::{AgentId, limits};
 
 /// The behaviour of a host, from its configuration.
@@ -20,6 +21,8 @@ pub struct Conduct {
     pub provider_patience_ms: u64,
     /// Terms on which an agent in a long turn is reminded of its work item.
     pub reminder: ReminderTerms,
+    /// Bounds of agents' threads.
+    pub thread: ThreadTerms,
     pub scope: Scope,
     /// Directories of the host that a new agent's workspace may neither contain nor lie in.
     pub reserved: ReservedDirs,
@@ -29,6 +32,8 @@ pub struct Conduct {
     pub callback_base: String,
     /// Time zone in which the days of usage and budgets begin.
     pub zone: String,
+    /// Time zone of the operator's clock.
+    pub operator_zone: String,
     /// Most agents that may stand above a new one.
     pub spawn_depth: u32,
     pub budget_defaults: BudgetDefaults,
@@ -46,11 +51,13 @@ impl Default for Conduct {
                 cooldown_rounds: limits::STALE_REMINDER_COOLDOWN_ROUNDS,
                 max_tokens: limits::STALE_REMINDER_TOKENS,
             },
+            thread: ThreadTerms::default(),
             scope: Scope::All,
             reserved: ReservedDirs::none(),
             capability_key: CapabilityKey::default(),
             callback_base: "http://127.0.0.1:7878".to_owned(),
-            zone: "UTC".to_owned(),
+            zone: UTC.to_owned(),
+            operator_zone: UTC.to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
             budget_defaults: BudgetDefaults::default(),
         }

@@ -3,6 +3,7 @@
 mod archive;
 mod binding;
 mod budget;
+mod context;
 mod delivery;
 mod kept_reply;
 mod once;
@@ -316,18 +317,28 @@ impl ControlHandle {
         read_admission(agent_id, submitted?)
     }
 
-    /// Starts a stopped agent, and brings back one that was put aside.
+    /// Starts a stopped agent, and brings back one that was put aside. That may be a private child too: nobody but the
+    /// operator can mend its rows, and its parent cannot start it.
     ///
     /// # Errors
     /// When there is no such agent, it still cannot be read, or storage fails.
     pub async fn start_agent(&self, agent_id: &AgentId) -> Result<(), Error> {
         match self.submit(agent_id, Input::Start).await {
             Err(Error::AgentAside { .. }) => self.shell.take_back(agent_id).await?,
+            Err(Error::AgentNotFound { .. }) if self.is_child_aside(agent_id).await? => {
+                self.shell.take_back(agent_id).await?
+            }
             other => other?,
         };
         // The due loop skipped the entries of an agent that was put aside.
         self.shell.wake_due_loop();
         Ok(())
+    }
+
+    async fn is_child_aside(&self, agent_id: &AgentId) -> Result<bool, Error> {
+        let id = agent_id.clone();
+        let read = self.readers.read(move |reader| reader.is_child_aside(&id));
+        Ok(read.await?)
     }
 
     /// Removes an agent with all its data. Returns once the request is committed; the removal itself continues in the

@@ -83,6 +83,7 @@ impl Host {
             unreadable_budgets: Arc::default(),
             budget_defaults: config.conduct.budget_defaults,
             zone: config.conduct.zone.clone(),
+            operator_zone: config.conduct.operator_zone.clone(),
             spawn_depth: config.conduct.spawn_depth,
         });
         facts.set_budgets(budgets);
@@ -92,6 +93,7 @@ impl Host {
         let shell = Shell::new(store, kernel, ports, config.conduct);
         let capability_key = shell.conduct.capability_key.clone();
         let (history_terms, tool_output) = (shell.conduct.history, shell.conduct.tool_output);
+        let thread_terms = shell.conduct.thread;
         // Requests of clients do not wait for the performers of effects, nor these for them.
         let view_readers = readers.for_another_purpose();
         let reads = ReadHandle::new(
@@ -107,6 +109,7 @@ impl Host {
         )
         .with_capability_key(capability_key)
         .with_history_terms(history_terms)
+        .with_thread_terms(thread_terms)
         .with_tool_output(tool_output)
         .with_memory(shell.memory.with_reads(Arc::new(view_readers.clone())));
         let control =

@@ -229,7 +229,7 @@ impl Kernel {
         if let Some(kept) = kept
             && is_kept_for(ledger, agent_id, &kept, input)?
         {
-            if kept.digest != key.digest {
+            if !kept.answers(key) {
                 return Ok(Err(Refusal::KeyReused));
             }
             let work = PostCommitWork::default();

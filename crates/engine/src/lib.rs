@@ -22,6 +22,7 @@ mod news;
 pub mod ports;
 pub mod reads;
 pub mod request;
+mod request_trail;
 mod run_once;
 mod shell;
 mod skill_use;
@@ -48,6 +49,9 @@ pub use holon_core::patience;
 pub use holon_store::{BudgetChange, LaneView};
 pub use host::{Host, HostConfig};
 pub use meters::HostMeters;
-pub use reads::{EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, WorkItemPage};
+pub use model_request::ThreadTerms;
+pub use reads::{
+    EntryFilter, HostActivity, HostFigures, ReadHandle, StorageSizes, TurnMeasure, WorkItemPage,
+};
 pub use run_once::RunNews;
 pub use shell::MODEL_CALL_LOG;

@@ -8,16 +8,19 @@
 mod budget;
 mod frame;
 mod images;
+mod thread;
 
 pub(crate) use budget::{needs_brief_tools, offered_tools, prompt_budget};
-pub(crate) use frame::{
-    kept_frame, kept_memory, shown_children, tasks_running_at, to_history_item,
-};
+pub(crate) use frame::{kept_frame, kept_memory, shown_children, tasks_running_at};
 pub use images::{RequestImages, images_of_turn};
+pub(crate) use thread::thread_of;
+pub use thread::{KnownThread, ThreadTerms};
 
 use crate::kernel::intents_of;
-use budget::{CountedRequest, conversation_room, lesson, output_room, over_window, turn_budget};
-use frame::{build_frame, context_size, frame_record, with_tools};
+use budget::{
+    CountedRequest, PromptBudget, conversation_room, lesson, output_room, over_window, turn_budget,
+};
+use frame::{RequestTools, build_frame, context_size, frame_record, with_tools};
 use holon_core::input::{ContextSize, FailedAttempt, RoundTiming, blocks};
 use holon_core::{Input, RoundAnswer, Stamp};
 use holon_domain::agent::ProfilePreset;
@@ -28,19 +31,25 @@ use holon_domain::compaction::Compaction;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits::LARGEST_WINDOW_TOKENS;
 use holon_domain::log::{FrameRecord, InterjectionBoundary, LogEntry};
-use holon_domain::model::{ModelFailure, ModelFailureKind, ModelReply, ModelRequest};
+use holon_domain::model::{
+    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptFrame,
+};
+use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
+use holon_domain::thread::ThreadFold;
+use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{OpenTurn, PromptCeiling};
 use holon_domain::usage::{CallEstimate, UsageBounds};
 use holon_domain::web::WebTools;
 use holon_domain::work_item::{PlanArtifact, StaleReminder, WorkItemRecord};
 use holon_domain::{Entropy, WorkItemId};
-use holon_prompt::PlanFile;
 pub use holon_prompt::conversation::ReminderTerms;
-use holon_prompt::conversation::{self, ConversationInput, split_by_size};
+use holon_prompt::conversation::{self, BuiltConversation, ConversationInput, split_by_size};
+use holon_prompt::{BuiltFrame, PlanFile};
 use holon_store::TurnRows;
 use std::sync::Arc;
+use thread::{RequestThread, shown_content};
 
 /// Files that the shell read for a request.
 #[derive(Debug, Clone)]
@@ -49,9 +58,14 @@ pub struct RequestFiles {
     pub plan: PlanFile,
     /// Guidance of the agent. Only the first request of a turn uses it; later ones show what the first one showed.
     pub guidance: Guidance,
+    /// Where the agent works. Used by the first request of a turn, likewise.
+    pub place: Place,
     /// Images that the turn has viewed and the model can see.
     pub images: RequestImages,
 }
+
+/// Most times that a request folds the thread: down to its mark, and whole if rounds of the turn give way otherwise.
+const FOLDS_A_REQUEST: usize = 2;
 
 /// Conditions of a request that the host sets.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +74,7 @@ pub struct RequestTerms {
     pub reminder: ReminderTerms,
     /// Web tools that are on.
     pub web_tools: WebTools,
+    pub thread: ThreadTerms,
 }
 
 /// A model request of an open turn, with the facts needed to record its reply.
@@ -90,6 +105,8 @@ pub struct RoundRequest {
     reminder: Option<StaleReminder>,
     reminder_text: Option<String>,
     compaction: Option<Compaction>,
+    /// Fold of the thread that this request made.
+    fold: Option<ThreadFold>,
     policy: ModelPolicy,
     /// The refusal of this round's request that this one follows. Absent if none was refused.
     refusal: Option<PromptCeiling>,
@@ -122,6 +139,7 @@ impl RoundRequest {
     #[must_use]
     pub fn new(
         mut rows: TurnRows,
+        known: &KnownThread,
         policy: ModelPolicy,
         mut files: RequestFiles,
         terms: RequestTerms,
@@ -132,61 +150,63 @@ impl RoundRequest {
         rows.agent.settings.workspace = rows.turn.workspace.clone();
         let preset = rows.agent.identity.profile_preset;
         let budget = turn_budget(&rows, policy);
-        let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
-        let (tools, built) = with_tools(&rows, budget, offer, |tools| {
-            build_frame(&rows, &model, tools, budget, &files)
-        })?;
+        let mut earlier = RequestThread::new(known, &rows, policy, terms.thread);
+        let parts = (&model, policy, budget);
+        let FixedPart { tools, built } =
+            FixedPart::beside(&mut earlier, &rows, known, parts, &files, terms)?;
+        let fixed_tokens = built.tokens + tools.set.estimated_tokens();
         let context = context_size(&built);
         let mut frame = frame_record(&rows, &built, &tools);
-        let fixed_tokens = built.tokens + tools.set.estimated_tokens();
-        let mut request = ModelRequest {
-            model,
-            round: rows.turn.rounds + 1,
-            frame: built.frame,
-            conversation: Vec::new(),
-            tools: tools.set,
-            max_output_tokens: policy.max_output_tokens,
-            reasoning_effort: rows.turn.reasoning_effort,
-            reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
-            prior_rounds: rows
-                .agent
-                .totals
-                .model_rounds
-                .saturating_sub(u64::from(rows.turn.rounds)),
-        };
+        let mut request = without_rounds(&rows, model, policy, built.frame, tools.set);
         let room = conversation_room(fixed_tokens, budget);
+        let least_room = conversation_room(usize::MAX, budget);
+        let room_beside = |earlier: &RequestThread| earlier.rounds_room(room, least_room);
         // What images may take, texts may not.
-        let room = room.saturating_sub(images::fit(&mut files.images, room / 2));
+        let room_now = room_beside(&earlier);
+        let image_tokens = images::fit(&mut files.images, room_now / 2);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
             &rows.messages,
-            room,
+            room_now.saturating_sub(image_tokens),
         );
-        let built_conversation = conversation::build(&ConversationInput {
-            agent: &rows.agent,
-            turn: &rows.turn,
-            item: rows.item.as_ref(),
-            plan: &files.plan,
-            context: &request.frame.context_blocks,
-            entries: &rows.log.entries,
-            messages: &rows.messages,
-            queued: &joining.joining,
-            waits: &rows.waits,
-            receipt: holon_tools::receipt,
-            short_receipt: holon_tools::short_receipt,
-            entered_guidance: holon_tools::use_workspace::entered_guidance,
-            reminders: terms.reminder,
-            room_tokens: room,
-            is_refused: budget.ceiling.is_some(),
+        let build = |earlier: &RequestThread| {
+            conversation::build(&ConversationInput {
+                agent: &rows.agent,
+                turn: &rows.turn,
+                item: rows.item.as_ref(),
+                plan: &files.plan,
+                context: &request.frame.context_blocks,
+                entries: &rows.log.entries,
+                messages: &rows.messages,
+                queued: &joining.joining,
+                waits: &rows.waits,
+                receipt: holon_tools::receipt,
+                short_receipt: holon_tools::short_receipt,
+                entered_guidance: holon_tools::use_workspace::entered_guidance,
+                reminders: terms.reminder,
+                room_tokens: room_beside(earlier).saturating_sub(image_tokens),
+                is_refused: budget.ceiling.is_some(),
+                is_unsealed: earlier.is_unsealed(&rows.agent.thread),
+            })
+        };
+        let built_conversation = fit_rounds(&mut earlier, build);
+        request.thread = earlier.thread.shown_turns();
+        let earlier_tokens = earlier.thread.tokens();
+        let fold = earlier.thread.into_new_fold().map(|fold| ThreadFold {
+            // A thread without turns goes on with this one.
+            from_entry: fold.from_entry.min(rows.turn.first_entry),
+            ..fold
         });
         request.conversation = built_conversation.items;
         let shown = &mut request.conversation;
         let shown_tokens = images::show(shown, &rows, &files.images, policy.image_input);
-        frame.compression_epoch += new_recaps(built_conversation.compaction.as_ref());
+        frame.compression_epoch +=
+            new_recaps(built_conversation.compaction.as_ref()) + u64::from(fold.is_some());
         request.frame.cache.compression_epoch = frame.compression_epoch;
-        let request_tokens = u64::try_from(fixed_tokens + built_conversation.tokens + shown_tokens)
-            .unwrap_or(u64::MAX);
+        let request_tokens =
+            u64::try_from(fixed_tokens + earlier_tokens + built_conversation.tokens + shown_tokens)
+                .unwrap_or(u64::MAX);
         request.max_output_tokens = output_room(request_tokens, policy, budget.ceiling);
         let estimate = CallEstimate {
             input_tokens: policy.to_counted(request_tokens),
@@ -194,12 +214,11 @@ impl RoundRequest {
         };
         let over_budget = bind_to_reservation(&rows.turn, estimate, &mut request);
         let surroundings = built.surroundings_hash.zip(built.surroundings);
-        let episodes = built.episodes_hash.zip(built.episodes);
         let lasting = [
             (built.stable_hash, built.stable),
             (built.agent_scoped_hash, built.agent_scoped),
         ];
-        let lasting = lasting.into_iter().chain(surroundings).chain(episodes);
+        let lasting = lasting.into_iter().chain(surroundings);
         let kept = lasting.filter(|_| rows.turn.rounds == 0).collect();
         Some(Self {
             request,
@@ -223,6 +242,7 @@ impl RoundRequest {
             reminder: built_conversation.reminder,
             reminder_text: built_conversation.reminder_text,
             compaction: built_conversation.compaction,
+            fold,
             policy,
             refusal: budget.ceiling.filter(|_| budget.is_refused),
         })
@@ -319,6 +339,7 @@ impl RoundRequest {
             timing,
             request_tokens: self.request_tokens,
             answer_tokens: self.request.max_output_tokens,
+            shown: shown_content(&self.request),
             server: self.server,
             interjected: self.queued,
         }
@@ -352,6 +373,7 @@ impl RoundRequest {
                 Some(_) => None,
             },
             context_management: reply.context_management,
+            overlap: None,
             server: self.server,
             intents,
             interjected: self.queued,
@@ -366,6 +388,7 @@ impl RoundRequest {
             reminder: self.reminder,
             reminder_text: self.reminder_text,
             compaction: self.compaction,
+            fold: self.fold,
             kept: self.kept,
             blocks,
             stop_reason: reply.stop_reason,
@@ -374,6 +397,85 @@ impl RoundRequest {
             timing,
         }
     }
+}
+
+/// Returns the request without its thread and its rounds.
+fn without_rounds(
+    rows: &TurnRows,
+    model: ModelRef,
+    policy: ModelPolicy,
+    frame: PromptFrame,
+    tools: ToolSet,
+) -> ModelRequest {
+    ModelRequest {
+        model,
+        round: rows.turn.rounds + 1,
+        frame,
+        thread: Vec::new(),
+        conversation: Vec::new(),
+        tools,
+        max_output_tokens: policy.max_output_tokens,
+        reasoning_effort: rows.turn.reasoning_effort,
+        reasoning: policy.reasoning.with_thinking(rows.turn.thinking_tokens),
+        prior_rounds: rows
+            .agent
+            .totals
+            .model_rounds
+            .saturating_sub(u64::from(rows.turn.rounds)),
+    }
+}
+
+/// What a request holds beside its thread and its rounds.
+struct FixedPart {
+    tools: RequestTools,
+    built: BuiltFrame,
+}
+
+impl FixedPart {
+    /// Builds the fixed part, and folds the thread if that is due or what is left does not suffice for it. A fold renews
+    /// the base, so the part is then built again.
+    fn beside(
+        earlier: &mut RequestThread,
+        rows: &TurnRows,
+        known: &KnownThread,
+        (model, policy, budget): (&ModelRef, ModelPolicy, PromptBudget),
+        files: &RequestFiles,
+        terms: RequestTerms,
+    ) -> Option<Self> {
+        let preset = rows.agent.identity.profile_preset;
+        let offer = |is_brief| offered_tools(preset, policy, terms.web_tools, is_brief);
+        let build = |earlier: &RequestThread| {
+            let (tools, built) = with_tools(rows, budget, offer, |tools| {
+                build_frame(rows, &earlier.thread, model, tools, budget, files)
+            })?;
+            Some(Self { tools, built })
+        };
+        let part = build(earlier)?;
+        let tokens = part.built.tokens + part.tools.set.estimated_tokens();
+        let room = conversation_room(tokens, budget);
+        if earlier.fold_at_start(rows, known, terms.thread, room, budget.is_refused) {
+            return build(earlier);
+        }
+        Some(part)
+    }
+}
+
+/// Builds the rounds of the turn. The oldest turns give way before any of them does.
+fn fit_rounds(
+    earlier: &mut RequestThread,
+    build: impl Fn(&RequestThread) -> BuiltConversation,
+) -> BuiltConversation {
+    let mut built = build(earlier);
+    for _ in 0..FOLDS_A_REQUEST {
+        let made = built.compaction.as_ref();
+        let whole = made.and_then(|made| usize::try_from(made.tokens_before).ok());
+        let tokens = whole.unwrap_or(built.tokens);
+        if !earlier.make_room(tokens, made.is_some()) {
+            break;
+        }
+        built = build(earlier);
+    }
+    built
 }
 
 /// Counts the recaps that a request is the first to hold.

@@ -3,12 +3,12 @@
 //! The engine has no type parameters; a port is an `Arc<dyn Trait>`.
 
 mod memory;
+mod outbound;
 
 use crate::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
-use holon_domain::delivery::{DeliveryTarget, Submission, SubmitResult};
 use holon_domain::delta::TextSink;
 use holon_domain::file_change::PatchResult;
 use holon_domain::guidance::{
@@ -17,8 +17,9 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
+use holon_domain::limits::THREAD_COLD_AFTER_MS;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::operator_transport::OperatorTransportBinding;
+use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
 use holon_domain::tool::{ToolError, ToolErrorKind};
@@ -42,6 +43,7 @@ pub use holon_domain::command::{
 pub use memory::{
     CuratedContent, EpisodeExport, ExportedEpisode, MemoryFiles, NoMemoryFiles, ProfiledWorkspace,
 };
+pub use outbound::{Destination, NoOutbound, OutboundHost, SubmitReport};
 
 /// Words for people about a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +70,11 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
 
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
+
+    /// Milliseconds for which the provider of this model keeps the beginning of a request in its cache.
+    fn cache_life_ms(&self, _model: &ModelRef) -> u64 {
+        THREAD_COLD_AFTER_MS
+    }
 
     /// Name of this model for people, and its description.
     fn name(&self, model: &ModelRef) -> ModelName {
@@ -474,6 +481,12 @@ pub trait WorkspaceHost: Send + Sync + std::fmt::Debug {
         path: &str,
     ) -> Result<CleanVerdict, String>;
 
+    /// Looks at the host and at the repository around the current directory of a workspace, in a bounded time. The zone is
+    /// left to the caller. A host that knows nothing of either says so.
+    async fn place(&self, _workspace: &WorkspaceEntry) -> Place {
+        Place::default()
+    }
+
     /// Lists the files of a managed worktree that differ from the commit at which it began.
     async fn changed_files(&self, path: &str) -> Result<Vec<String>, String>;
 }
@@ -494,86 +507,6 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
 pub trait EntropySource: Send + Sync + std::fmt::Debug {
     /// Creates a source for one decision.
     fn source(&self) -> Box<dyn Entropy + Send>;
-}
-
-/// Destination of a delivery.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Destination {
-    Target(DeliveryTarget),
-    Binding(Box<OperatorTransportBinding>),
-}
-
-/// One attempt of a delivery: its result, and for people what was sent and what came back. Neither text holds a secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SubmitReport {
-    pub result: SubmitResult,
-    pub sent: String,
-    pub received: String,
-}
-
-/// Brings briefs and notifications to operators outside of the host.
-#[async_trait]
-pub trait OutboundHost: Send + Sync + std::fmt::Debug {
-    /// Makes one attempt. Returns within `limits::DELIVERY_ATTEMPT_MS` and a little.
-    async fn submit(&self, destination: &Destination, delivery: &Submission) -> SubmitReport;
-
-    /// Stores the secret of a destination under this name, replacing an earlier one.
-    ///
-    /// # Errors
-    /// The reason for which the credential store took none.
-    async fn keep_secret(&self, profile: &str, secret: &str) -> Result<(), String>;
-
-    /// Removes the secret of a destination, if there is one.
-    ///
-    /// # Errors
-    /// The reason for which the credential store could not be changed.
-    async fn forget_secret(&self, profile: &str) -> Result<(), String>;
-
-    /// Removes every secret whose name begins so, except the kept ones.
-    ///
-    /// # Errors
-    /// The reason for which the credential store could not be changed.
-    async fn forget_secrets(&self, prefix: &str, kept: &[String]) -> Result<(), String>;
-
-    /// Returns true if a secret is stored under this name.
-    ///
-    /// # Errors
-    /// The reason for which the credential store could not be read.
-    async fn has_secret(&self, profile: &str) -> Result<bool, String>;
-}
-
-/// A host that reaches no operator outside. Every attempt fails and is tried again.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct NoOutbound;
-
-#[async_trait]
-impl OutboundHost for NoOutbound {
-    async fn submit(&self, _: &Destination, _: &Submission) -> SubmitReport {
-        SubmitReport {
-            result: SubmitResult::Retry {
-                error: "this host delivers nothing".to_owned(),
-                retry_after_ms: None,
-            },
-            sent: String::new(),
-            received: String::new(),
-        }
-    }
-
-    async fn keep_secret(&self, _: &str, _: &str) -> Result<(), String> {
-        Err("this host keeps no secrets".to_owned())
-    }
-
-    async fn forget_secret(&self, _: &str) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn forget_secrets(&self, _: &str, _: &[String]) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn has_secret(&self, _: &str) -> Result<bool, String> {
-        Ok(false)
-    }
 }
 
 /// One implementation of every port.

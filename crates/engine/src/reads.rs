@@ -1,6 +1,7 @@
 //! The interface for reading. Nothing here can write or start work.
 
 mod attachment;
+mod context;
 mod events;
 mod figures;
 mod labels;
@@ -13,6 +14,7 @@ mod usage;
 mod work;
 
 pub use attachment::AttachmentRead;
+pub use context::TurnMeasure;
 pub use figures::{HostActivity, HostFigures};
 pub(crate) use labels::{BriefTexts, add_labels};
 pub use storage::StorageSizes;
@@ -23,8 +25,10 @@ use crate::conduct::HistoryTerms;
 use crate::deltas::Deltas;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::model_request::shown_children;
-use crate::ports::{Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost};
+use crate::model_request::ThreadTerms;
+use crate::ports::{
+    Clock, CommandHost, GuidanceHost, ModelClient, PlanHost, Ports, WebHost, WorkspaceHost,
+};
 use crate::stalled::StalledAgents;
 use holon_core::summary;
 use holon_domain::agent::{AgentRecord, Visibility};
@@ -55,6 +59,7 @@ pub struct ReadHandle {
     model: Arc<dyn ModelClient>,
     plans: Arc<dyn PlanHost>,
     guidance: Arc<dyn GuidanceHost>,
+    workspace: Arc<dyn WorkspaceHost>,
     web: Arc<dyn WebHost>,
     /// Only the output of commands is read by it.
     command: Arc<dyn CommandHost>,
@@ -62,6 +67,7 @@ pub struct ReadHandle {
     /// Conceals tokens in the output of commands.
     capability_key: CapabilityKey,
     history_terms: HistoryTerms,
+    thread_terms: ThreadTerms,
     tool_output: ToolOutputBudget,
     epoch: String,
     stalled: StalledAgents,
@@ -92,11 +98,13 @@ impl ReadHandle {
             model: Arc::clone(&ports.model),
             plans: Arc::clone(&ports.plan),
             guidance: Arc::clone(&ports.guidance),
+            workspace: Arc::clone(&ports.workspace),
             web: Arc::clone(&ports.web),
             command: Arc::clone(&ports.command),
             clock: Arc::clone(&ports.clock),
             capability_key: CapabilityKey::default(),
             history_terms: HistoryTerms::default(),
+            thread_terms: ThreadTerms::default(),
             tool_output: ToolOutputBudget::default(),
             epoch,
             stalled,
@@ -133,6 +141,14 @@ impl ReadHandle {
     pub(crate) fn with_history_terms(self, history_terms: HistoryTerms) -> Self {
         Self {
             history_terms,
+            ..self
+        }
+    }
+
+    /// Returns the handle with the bounds of agents' threads.
+    pub(crate) fn with_thread_terms(self, thread_terms: ThreadTerms) -> Self {
+        Self {
+            thread_terms,
             ..self
         }
     }
@@ -299,10 +315,9 @@ impl ReadHandle {
                     Some(held) => reader.occupants(&held.execution_root)?,
                     None => Vec::new(),
                 };
-                let children = reader.children_at_work(no, &agent)?;
-                let children = shown_children(&children);
+                let children = task::children(reader, no, &agent, &tasks)?;
                 let recent = work::recent_events(reader, no)?;
-                let memory = reader.working_memory(no)?;
+                let memory = memory::working_memory(reader, no, &agent)?;
                 let rows = (tasks, work, occupants, children, recent, memory);
                 Ok((agent, queue, policy, rows, aside))
             })
@@ -311,7 +326,7 @@ impl ReadHandle {
         let tasks = tasks.iter().map(TaskRecord::list_entry).collect();
         let mut summary = summary::summarise(&agent, &queue, tasks, &facts);
         summary.model.resolved_policy = policy.map(|(model, policy)| self.resolve(&model, policy));
-        summary.active_children = children;
+        summary::add_children(&mut summary, children);
         summary::add_memory(&mut summary, memory.view(agent.totals.compactions));
         summary::add_work(&mut summary, work, hints);
         summary::add_recent(&mut summary, &recent);

@@ -49,6 +49,7 @@ use crate::kernel::Kernel;
 use crate::memory::Memory;
 use crate::meters::{CommitTimes, EndedTurns};
 use crate::ports::Ports;
+use crate::request_trail::RequestTrails;
 use crate::run_once::KeyedRuns;
 use crate::stalled::StalledAgents;
 use holon_core::Input;
@@ -96,6 +97,7 @@ pub(crate) struct Inner {
     take_backs: TakeBackCounts,
     faulty: FaultyAgents,
     turn_logs: TurnLogs,
+    request_trails: RequestTrails,
     /// Temporary agents that this process created or found. With `Scope::Run` their work is performed too.
     temporary: Mutex<BTreeSet<AgentId>>,
     /// Agents whose workspace was already warned about in the log.
@@ -152,6 +154,7 @@ impl Shell {
             take_backs: TakeBackCounts::default(),
             faulty: FaultyAgents::default(),
             turn_logs: TurnLogs::default(),
+            request_trails: RequestTrails::default(),
             temporary: Mutex::default(),
             warned: Mutex::default(),
             spawned: TaskTracker::new(),

@@ -43,6 +43,11 @@ pub(crate) enum Fault {
         /// Short description of the mismatch.
         what: String,
     },
+    /// The body is no JSON.
+    NotJson {
+        /// Short description of what it is instead.
+        what: String,
+    },
     /// The body itself reports a failure.
     Reported {
         /// Failure class that the provider's code or message maps to.
@@ -102,7 +107,9 @@ fn json_object(body: &[u8]) -> Result<Map<String, Value>, Fault> {
         Err(error) if error.is_data() => Err(Fault::malformed(format!(
             "the answer is JSON that is too large to be one: {error}"
         ))),
-        Err(error) => Err(Fault::malformed(format!("the answer is not JSON: {error}"))),
+        Err(error) => Err(Fault::NotJson {
+            what: format!("the answer is not JSON: {error}"),
+        }),
     }
 }
 

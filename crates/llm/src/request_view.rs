@@ -20,7 +20,7 @@ pub(crate) fn current_input(request: &ModelRequest) -> &str {
 
 /// Returns the newest tool result the model is shown; empty if there is none.
 pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
-    let mut newest_first = request.conversation.iter().rev();
+    let mut newest_first = dialogue(request).rev();
     let result = newest_first.find_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
         ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
@@ -29,15 +29,12 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
 }
 
 /// Finds the newest id of a kind: in the conversation of the turn, else in the input, else the first one in the prompt,
-/// newest block first. Returns an empty text if no id is found.
+/// newest block first, else in earlier turns. Returns an empty text if no id is found.
 pub(crate) fn newest_id<'a>(request: &'a ModelRequest, kind: IdKind) -> &'a str {
     let newest_first = request.conversation.iter().rev();
-    let sources = newest_first.filter_map(|item| match item {
-        ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
-        ConversationItem::User { text } => Some(text.as_str()),
-        ConversationItem::Assistant { .. } => None,
-    });
-    let mut sources = sources.chain([current_input(request)]);
+    let mut sources = newest_first
+        .filter_map(shown_text)
+        .chain([current_input(request)]);
     let prefix = kind.prefix();
     let last = |words: &'a str| {
         let mut places = words.rmatch_indices(prefix);
@@ -49,10 +46,28 @@ pub(crate) fn newest_id<'a>(request: &'a ModelRequest, kind: IdKind) -> &'a str 
     };
     let blocks = request.frame.context_blocks.iter().rev();
     let mut shown = blocks.map(|block| block.text.as_str());
+    let earlier = request.thread.iter().rev();
+    let mut earlier = earlier.flat_map(|turn| turn.items.iter().rev().filter_map(shown_text));
     sources
         .find_map(last)
         .or_else(|| shown.find_map(first))
+        .or_else(|| earlier.find_map(last))
         .unwrap_or_default()
+}
+
+/// Returns the text of an item that the model did not write.
+const fn shown_text(item: &ConversationItem) -> Option<&str> {
+    match item {
+        ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
+        ConversationItem::User { text } => Some(text.as_str()),
+        ConversationItem::Assistant { .. } => None,
+    }
+}
+
+/// Iterates over the items of earlier turns and of this one.
+fn dialogue(request: &ModelRequest) -> impl DoubleEndedIterator<Item = &ConversationItem> {
+    let earlier = request.thread.iter().flat_map(|turn| turn.items.iter());
+    earlier.chain(&request.conversation)
 }
 
 /// Names like `task_output` begin like an id but are shorter.

@@ -148,8 +148,10 @@ pub enum ErrorKind {
     /// Stands for any other HTTP 4xx.
     InvalidRequest,
     ContextLengthExceeded,
-    /// The answer cannot be decoded.
+    /// The answer is none of the protocol.
     InvalidResponse,
+    /// The answer is no JSON, such as the page of a gateway.
+    NotJson,
 }
 
 impl From<ErrorKind> for ModelFailureKind {
@@ -165,6 +167,7 @@ impl From<ErrorKind> for ModelFailureKind {
             ErrorKind::InvalidRequest => Self::InvalidRequest,
             ErrorKind::ContextLengthExceeded => Self::ContextLengthExceeded,
             ErrorKind::InvalidResponse => Self::InvalidResponse,
+            ErrorKind::NotJson => Self::NotJson,
         }
     }
 }

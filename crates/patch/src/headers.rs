@@ -136,11 +136,7 @@ impl Headers {
             }
         };
         for path in [change.source(), change.target()] {
-            path::check(path).map_err(|why| {
-                let hint =
-                    "use a relative path inside the workspace, outside .git and runtime folders";
-                Error::new(ErrorKind::PathEscape, format!("the path {why}"), hint).of(path)
-            })?;
+            path::check(path).map_err(|why| escape(&why).of(path))?;
         }
         Ok(change)
     }
@@ -258,6 +254,19 @@ fn check_mode(kind: &str, value: &str) -> Result<(), Error> {
     };
     let hint = "only regular files (100644, 100755) can be patched; use a command for the rest";
     Err(unsupported(format!("the patch concerns {what}"), hint))
+}
+
+/// Checks the part of an absolute path that lies below a directory which the caller knows.
+///
+/// # Errors
+/// [`ErrorKind::PathEscape`] if its spelling leads out or into a folder of git or the runtime.
+pub fn check_path(path: &str, below: &str) -> Result<(), Error> {
+    path::check_below(below).map_err(|why| escape(&why).of(path))
+}
+
+fn escape(why: &str) -> Error {
+    let hint = "use a path from the execution root or an absolute one in your home, outside .git and .holon";
+    Error::new(ErrorKind::PathEscape, format!("the path {why}"), hint)
 }
 
 fn parse_rename(raw: &str) -> Result<String, Error> {

@@ -25,7 +25,7 @@ mod write;
 pub use apply::Applied;
 pub use diagnostic::{Diagnostic, DiagnosticKind};
 pub use error::{Error, ErrorKind, FileLine};
-pub use headers::{Change, FilePatch, IgnoredMetadata};
+pub use headers::{Change, FilePatch, IgnoredMetadata, check_path};
 pub use parse::Patch;
 
 /// Most files one patch may touch; more is refused: such a change is generated, and a command should make it.

@@ -68,12 +68,29 @@ pub(crate) fn without_new_prefix(path: &str) -> &str {
     path.strip_prefix("b/").unwrap_or(path)
 }
 
-/// Judges a path by its spelling; the error says which rule it breaks.
+/// Judges a path by its spelling; the error says which rule it breaks. Which directories an absolute path may lie in is
+/// known to the caller alone, who checks the rest of it with [`check_below`].
 pub(crate) fn check(path: &str) -> Result<(), String> {
-    let shown = quote(path.as_bytes());
-    if path.starts_with('/') {
-        return Err(format!("`{shown}` is absolute"));
+    match path.strip_prefix('/') {
+        Some(absolute) => check_components(path, absolute, check_name),
+        None => check_below(path),
     }
+}
+
+/// Judges a path from the directory that it may not leave.
+pub(crate) fn check_below(path: &str) -> Result<(), String> {
+    check_components(path, path, |component| {
+        check_name(component)?;
+        check_protected(component)
+    })
+}
+
+fn check_components(
+    path: &str,
+    components: &str,
+    check: impl Fn(&str) -> Result<(), String>,
+) -> Result<(), String> {
+    let shown = quote(path.as_bytes());
     if path.len() > PATH_BYTES {
         return Err(format!("`{shown}` is longer than {PATH_BYTES} bytes"));
     }
@@ -84,12 +101,13 @@ pub(crate) fn check(path: &str) -> Result<(), String> {
         let escaped = quote(format!("{path:?}").as_bytes());
         return Err(format!("{escaped} contains a control character"));
     }
-    path.split('/')
-        .try_for_each(check_component)
+    components
+        .split('/')
+        .try_for_each(check)
         .map_err(|why| format!("`{shown}` {why}"))
 }
 
-fn check_component(component: &str) -> Result<(), String> {
+fn check_name(component: &str) -> Result<(), String> {
     if component.is_empty() {
         return Err("has an empty component".to_owned());
     }
@@ -102,6 +120,10 @@ fn check_component(component: &str) -> Result<(), String> {
     if component.len() > COMPONENT_BYTES {
         return Err(format!("has a component over {COMPONENT_BYTES} bytes"));
     }
+    Ok(())
+}
+
+fn check_protected(component: &str) -> Result<(), String> {
     let folded = fold(component);
     if PROTECTED.contains(&folded.as_str()) {
         return Err(format!(
@@ -238,8 +260,13 @@ mod tests {
     fn paths_that_leave_or_steer_are_refused() {
         for bad in [
             "",
-            "/x",
+            "/",
             "//x",
+            "/x/",
+            "/x/../y",
+            "/x/./y",
+            "/x//y",
+            "/x\ny",
             "..",
             "../x",
             "a/../../x",
@@ -265,11 +292,11 @@ mod tests {
             ".holon/x",
             "a/.Holon/x",
             "...",
-            "/dev/sda",
-            "/dev/null/x",
         ] {
             assert!(check(bad).is_err(), "{bad:?}");
+            assert!(check_below(bad).is_err(), "{bad:?}");
         }
+        assert!(check_below("/x").is_err(), "an empty component");
         assert!(check(&"x".repeat(256)).is_err());
         assert!(check(&"x/".repeat(3000)).is_err());
     }
@@ -288,6 +315,7 @@ mod tests {
             "-x",
             "a:b",
             "@x",
+            "/srv/holon/agents/main/memory/self.md",
         ] {
             assert_eq!(check(good), Ok(()), "{good}");
         }

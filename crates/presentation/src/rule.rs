@@ -149,6 +149,8 @@ pub const RULES: &[Rule] = &[
     rule("assistant_round_recorded", C::AssistantProgress, V::Progress, [Trace, Steps, All]),
     rule("max_output_tokens_recovery", C::Context, V::Trace, [Trace, All, All]),
     rule("turn_local_compaction_applied", C::Context, V::Trace, [Trace, All, All]),
+    rule("thread_folded", C::Context, V::Trace, [Trace, All, All]),
+    rule("thread_change_requested", C::Context, V::Progress, [Outcomes, Steps, All]),
     rule("process_execution_requested", C::Tool, V::Trace, [Attach, Attach, Attach]),
     rule("command_batch_stopped", C::Tool, V::Trace, [Outcomes, All, All]),
     rule("tool_executed", C::Tool, V::Trace, [Failures, Steps, All]),

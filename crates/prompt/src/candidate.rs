@@ -17,13 +17,10 @@ const TOKEN_BYTES: usize = 4;
 /// Rank of a part that may be left out. A smaller one gives way first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Priority {
-    OldHistory,
     CompletedItems,
     Timers,
     BlockedItems,
     ItemsForOperator,
-    /// The newest earlier messages.
-    RecentHistory,
     ItemTrace,
     QueuedItems,
     DueReminders,
@@ -31,8 +28,9 @@ pub(crate) enum Priority {
     Children,
     RunningTasks,
     WorkingMemoryDelta,
-    Episodes,
     WorkingMemory,
+    /// Late, like skills, for the reason that follows.
+    Notes,
     /// Last, because the lasting part of the prompt changes with it and no cache serves the rest.
     Skills,
 }

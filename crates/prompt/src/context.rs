@@ -1,4 +1,4 @@
-//! Renders the turn-scoped parts that are neither history nor work: the operator's latest words, running tasks, the rules
+//! Renders the turn-scoped parts that are not about work: the operator's latest words, running tasks, the rules
 //! of an event turn, the current input, and messages that enter a running turn.
 //!
 //! Fences are in `fence`, provenance lines in `provenance`. Invariant: the current input is the last thing a model reads.
@@ -44,19 +44,30 @@ pub(crate) fn operator_words(message: &MessageEnvelope, share: Option<usize>) ->
     }
 }
 
+/// The moment at which a turn began.
+#[derive(Debug, Clone)]
+pub(crate) struct TurnStart {
+    pub(crate) at: Timestamp,
+    /// The moment for a reader. Absent for frames of earlier builds.
+    pub(crate) now: Option<String>,
+    /// Lateness of the tick that began the turn.
+    pub(crate) late: Option<LateTick>,
+}
+
 /// Renders the message this turn answers.
 pub(crate) fn current<'a>(
     message: &'a MessageEnvelope,
     waits: &'a [WaitNote],
-    turn_start: Timestamp,
-    late: Option<LateTick>,
+    start: TurnStart,
 ) -> Candidate<'a> {
+    let TurnStart { at, now, late } = start;
+    let now = now.map_or_else(|| ".".to_owned(), |now| format!(": {now}"));
     let render = move |extent| {
         format!(
-            "Turn started at {turn_start}.{}{}{}\n\nCurrent input:\n{}\n{}",
-            late.map_or_else(String::new, |late| late_words(late, turn_start)),
+            "Turn started at {at}{now}{}{}{}\n\nCurrent input:\n{}\n{}",
+            late.map_or_else(String::new, |late| late_words(late, at)),
             note(message, extent, "longer than your model's window allows"),
-            wait_notes::render(waits),
+            wait_notes::render(waits, &message.origin),
             provenance::full(message),
             fence::content(message, extent),
         )
@@ -93,8 +104,8 @@ fn note(message: &MessageEnvelope, extent: Extent, reason: &str) -> String {
         Extent::Whole | Extent::Bytes(_) => String::new(),
         Extent::Tokens(_) => format!(
             "\nThe message {} is {reason}: only its beginning and its end are shown. \
-             `holon transcript --agent {}` prints it whole. If you need the middle and cannot read it, say so and ask for the text \
-             in a file.",
+             Your operator prints it whole with `holon transcript --agent {}`, which is not for you. If you need the middle, \
+             say so and ask for the text in a file.",
             message.id, message.agent_id
         ),
     }
@@ -111,17 +122,27 @@ pub(crate) fn event_turn(message: &MessageEnvelope) -> Option<Candidate<'static>
     }
 }
 
+/// Source of the text about running tasks.
+#[derive(Debug, Clone, Copy)]
+pub enum Tasks<'a> {
+    /// The tasks that ran when the turn started, oldest first, for its first request.
+    Rows(&'a [TaskListEntry]),
+    /// The text that the first request showed; `None` if it showed none.
+    Kept(Option<&'a str>),
+}
+
 /// Renders the tasks that ran when the turn began, so that none is forgotten or started twice; `None` if there were
 /// none.
-pub(crate) fn tasks(tasks: &[TaskListEntry]) -> Option<Candidate<'_>> {
-    (!tasks.is_empty()).then(|| {
-        Candidate::optional(
-            BlockSource::RunningTasks,
-            Priority::RunningTasks,
-            task_list(tasks, TASKS_SHOWN),
-        )
-        .or_shorter(|tokens| task_list(tasks, (tokens / (TASK_LINE_BYTES / 2)).max(1)))
-    })
+pub(crate) fn tasks(tasks: Tasks<'_>) -> Option<Candidate<'_>> {
+    let (source, priority) = (BlockSource::RunningTasks, Priority::RunningTasks);
+    match tasks {
+        Tasks::Rows([]) | Tasks::Kept(None) => None,
+        Tasks::Rows(tasks) => Some(
+            Candidate::optional(source, priority, task_list(tasks, TASKS_SHOWN))
+                .or_shorter(|tokens| task_list(tasks, (tokens / (TASK_LINE_BYTES / 2)).max(1))),
+        ),
+        Tasks::Kept(Some(text)) => Some(Candidate::optional(source, priority, text).repeated()),
+    }
 }
 
 fn task_list(tasks: &[TaskListEntry], most: usize) -> String {
@@ -171,7 +192,7 @@ pub(crate) fn joined_text(message: &MessageEnvelope, waits: Option<&[WaitNote]>)
     format!(
         "{what} at {} joins this turn:{}\n{}\n{}",
         message.created_at,
-        wait_notes::render(waits.unwrap_or(&message.waits)),
+        wait_notes::render(waits.unwrap_or(&message.waits), &message.origin),
         provenance::full(message),
         fence::content(message, Extent::Whole),
     )

@@ -4,7 +4,7 @@
 //! Recaps and reminders are entries of the turn's log from the answer to their first request on, so a request after a
 //! restart is the same. `fold` decides which rounds give way to a recap, `recap` writes it, `reminder` decides when a
 //! reminder is due, `joining` which messages join, `guidance` what outlives the round that entered a workspace, and
-//! `parts` lists the parts for readers.
+//! `parts` lists the parts for readers. `short` keeps the shorter forms of texts that did not fit.
 //!
 //! Invariant: every call that is shown has its result, and every operator message that joined is shown whole, once, and
 //! is never counted among the text that may be folded.
@@ -17,6 +17,9 @@ mod parts;
 mod recap;
 mod reminder;
 mod result;
+mod short;
+
+pub(crate) use recap::round_lines;
 
 pub use fold::{NEWEST_IS_FOLDED, fold_target, soft_limit};
 pub use joining::{Joining, split_by_size};
@@ -25,9 +28,9 @@ pub use reminder::ReminderTerms;
 
 use crate::context::joined_text;
 use crate::work::PlanFile;
-use fold::Fold;
 use guidance::EnteredGuidance;
 use holon_domain::agent::AgentRecord;
+use holon_domain::block::Block;
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
@@ -39,7 +42,8 @@ use holon_domain::turn::OpenTurn;
 use holon_domain::wait::{WaitNote, WaitRecord};
 use holon_domain::work_item::{StaleReminder, WorkItemRecord};
 use reminder::Reminder;
-use std::collections::HashMap;
+use short::ShortForms;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Everything a conversation is made of.
@@ -73,6 +77,39 @@ pub struct ConversationInput<'a> {
     /// True if a provider refused a request of this turn for its length. Everything that has a shorter form then gives way
     /// until the conversation fits, the newest round too.
     pub is_refused: bool,
+    /// True if no sealed block of the turn is shown: what stands before them changed, or a provider refused them.
+    pub is_unsealed: bool,
+}
+
+/// A turn's log and what renders it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogView<'a> {
+    pub(crate) entries: &'a [Arc<LogEntry>],
+    pub(crate) messages: &'a HashMap<MessageSeq, MessageEnvelope>,
+    pub(crate) receipt: fn(&ToolEnvelope) -> String,
+    pub(crate) entered_guidance: for<'e> fn(&'e ToolEnvelope) -> Option<&'e str>,
+    /// Estimated tokens that the conversation may take; bounds the guidance of a workspace whose round was folded.
+    pub(crate) room_tokens: usize,
+}
+
+impl<'a> ConversationInput<'a> {
+    const fn log(&self) -> LogView<'a> {
+        LogView {
+            entries: self.entries,
+            messages: self.messages,
+            receipt: self.receipt,
+            entered_guidance: self.entered_guidance,
+            room_tokens: self.room_tokens,
+        }
+    }
+}
+
+/// Renders the conversation of an ended turn as its last request and its last answer left it: with its recaps and with
+/// the shorter forms of its texts.
+pub(crate) fn ended(log: LogView<'_>) -> Vec<ConversationItem> {
+    let recaps = valid_recaps(log.entries);
+    let covered = recaps.last().map_or(0, |recap| recap.last_round);
+    arrange(recaps, spans(log, covered))
 }
 
 /// A conversation, with what its request is the first to hold.
@@ -106,6 +143,8 @@ struct Span<'a> {
     loose_tokens: usize,
     /// Estimated tokens of the pins.
     pinned_tokens: usize,
+    /// Places of the items that this request is the first to shorten.
+    shortened: BTreeSet<usize>,
 }
 
 impl Span<'_> {
@@ -142,6 +181,7 @@ impl Span<'_> {
     /// Removes the items; the pins and the guidance stay.
     fn fold(&mut self) {
         self.items.clear();
+        self.shortened.clear();
         self.loose_tokens = self.guidance_tokens;
     }
 
@@ -163,12 +203,16 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
     let joining = joining_items(input);
     let joining_tokens = tokens_of(&joining);
     let room = input.room_tokens.saturating_sub(joining_tokens);
-    let fold = fold::fold(input, recaps, spans(input, covered), room);
+    let fold = fold::fold(input, recaps, spans(input.log(), covered), room);
     let mut reminder = Reminder::new(input.reminders, input.turn, input.entries, input.item);
     let fold_tokens = fold.tokens();
     let reminded = reminder.take(room.saturating_sub(fold_tokens));
     let reminded_tokens = reminded.as_deref().map_or(0, text::estimate_tokens);
-    let (mut items, compaction) = arrange(fold);
+    let compaction = fold.compaction;
+    let mut items = arrange(fold.recaps, fold.spans);
+    if input.is_unsealed {
+        items.iter_mut().for_each(unseal);
+    }
     items.extend(reminded.clone().map(|text| ConversationItem::User { text }));
     items.extend(joining);
     BuiltConversation {
@@ -191,13 +235,7 @@ fn joining_items(input: &ConversationInput<'_>) -> Vec<ConversationItem> {
 }
 
 /// Puts the parts in order. The operator messages of folded rounds stand before the recap of those rounds.
-fn arrange(fold: Fold<'_>) -> (Vec<ConversationItem>, Option<Compaction>) {
-    let Fold {
-        recaps,
-        spans,
-        compaction,
-        ..
-    } = fold;
+fn arrange(recaps: Vec<Recap>, spans: Vec<Span<'_>>) -> Vec<ConversationItem> {
     let mut items = Vec::new();
     let covered = recaps.last().map_or(0, |recap| recap.last_round);
     let mut spans = spans.into_iter().peekable();
@@ -211,7 +249,7 @@ fn arrange(fold: Fold<'_>) -> (Vec<ConversationItem>, Option<Compaction>) {
     }
     let shown = spans.filter(|span| !span.is_covered(covered));
     items.extend(shown.flat_map(|span| span.items));
-    (items, compaction)
+    items
 }
 
 /// Returns the recaps that hold, oldest first. A recap that begins with the first round replaces those before it.
@@ -229,11 +267,13 @@ fn valid_recaps(entries: &[Arc<LogEntry>]) -> Vec<Recap> {
 }
 
 /// Splits the log by rounds. Rounds that a recap covers have no items.
-fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
-    let guidance = guidance::find(input);
+fn spans(log: LogView<'_>, covered: u32) -> Vec<Span<'_>> {
+    let guidance = guidance::find(log);
+    let unsealed = last_unsealed_round(log);
+    let short = ShortForms::of(log.entries);
     let mut spans = Vec::new();
     let mut span = Span::default();
-    for entry in input.entries {
+    for entry in log.entries {
         if let LogEntry::AssistantRound { round, .. } = entry.as_ref() {
             let next = Span {
                 round: *round,
@@ -244,11 +284,15 @@ fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
                 span.keep_guidance(guidance, covered);
             }
         }
-        let is_pin = is_operator_message(input, entry);
+        let is_pin = is_operator_message(log, entry);
         let is_covered = span.is_covered(covered);
         if (is_pin || !is_covered)
-            && let Some(item) = to_item(input, entry)
+            && let Some(mut item) = to_item(log, entry)
         {
+            if span.round <= unsealed {
+                unseal(&mut item);
+            }
+            short.apply(span.round, &mut item);
             span.add(item, is_pin, is_covered);
         }
         span.entries.push(entry);
@@ -258,16 +302,37 @@ fn spans<'a>(input: &ConversationInput<'a>, covered: u32) -> Vec<Span<'a>> {
 }
 
 /// Returns true for a message of an operator that joined the turn. It is shown whole until the turn ends.
-fn is_operator_message(input: &ConversationInput<'_>, entry: &LogEntry) -> bool {
+fn is_operator_message(log: LogView<'_>, entry: &LogEntry) -> bool {
     entry
         .message_seq()
         .filter(|_| matches!(entry, LogEntry::Interjection { .. }))
-        .and_then(|seq| input.messages.get(&seq))
+        .and_then(|seq| log.messages.get(&seq))
         .is_some_and(MessageEnvelope::owes_outcome)
 }
 
+/// Drops the sealed blocks of an answer. A model binds them to everything that stood before them.
+pub(crate) fn unseal(item: &mut ConversationItem) {
+    if let ConversationItem::Assistant { blocks, .. } = item {
+        blocks.retain(|block| !matches!(block, Block::Reasoning { .. }));
+    }
+}
+
+/// Returns the number of the last round before the thread was folded in this turn; 0 if it was not.
+fn last_unsealed_round(log: LogView<'_>) -> u32 {
+    let mut rounds = 0;
+    let mut unsealed = 0;
+    for entry in log.entries {
+        match &**entry {
+            LogEntry::AssistantRound { round, .. } => rounds = *round,
+            LogEntry::ThreadFold(_) => unsealed = rounds,
+            _ => {}
+        }
+    }
+    unsealed
+}
+
 /// Converts a log entry to its part of the conversation, if it has one.
-fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<ConversationItem> {
+fn to_item(log: LogView<'_>, entry: &LogEntry) -> Option<ConversationItem> {
     match entry {
         // Providers refuse an assistant message without content.
         LogEntry::AssistantRound { blocks, .. } if blocks.is_empty() => None,
@@ -279,14 +344,14 @@ fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<Conversati
             call_id, envelope, ..
         } => Some(ConversationItem::ToolResult {
             call_id: call_id.clone(),
-            content: (input.receipt)(envelope),
+            content: (log.receipt)(envelope),
             is_error: envelope.error().is_some(),
             image: None,
         }),
         LogEntry::Interjection {
             message_seq, waits, ..
         } => {
-            let message = input.messages.get(message_seq);
+            let message = log.messages.get(message_seq);
             message.map(|message| interjection_item(message, waits.as_deref()))
         }
         LogEntry::ContinuationPrompt { text, .. } => {
@@ -295,6 +360,8 @@ fn to_item(input: &ConversationInput<'_>, entry: &LogEntry) -> Option<Conversati
         LogEntry::IncomingMessage { .. }
         | LogEntry::Frame(_)
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     }
 }

@@ -6,7 +6,6 @@ use holon_domain::agent::{AgentKind, AgentRecord};
 use holon_domain::closure::WaitingReason;
 use holon_domain::delegation::{ActiveChild, ChildObservability, ChildPhase, PUT_ASIDE};
 use holon_domain::prompt_plan::BlockSource;
-use holon_domain::text;
 
 pub(crate) const RULES: &str = "# Delegated work\n\n\
     Another agent created you for one task, and its message defines the task. Stay inside it: start no other work, and do \
@@ -45,7 +44,7 @@ fn is_aside(seen: &ChildObservability) -> bool {
 fn line(child: &ActiveChild) -> String {
     let seen = &child.observability;
     // A child may repeat what an outsider wrote.
-    let quote = |words: &str| visible::quoted(&text::preview(words.trim(), LINE_BYTES));
+    let quote = |words: &str| visible::excerpt(words, LINE_BYTES);
     let state = match seen.phase {
         ChildPhase::Running => "works",
         ChildPhase::Blocked if is_aside(seen) => {

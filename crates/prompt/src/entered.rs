@@ -98,6 +98,7 @@ mod tests {
                     .to_vec(),
                 ..SkillCatalog::default()
             },
+            ..Guidance::default()
         }
     }
 

@@ -50,6 +50,11 @@ impl<'a> Excerpt<'a> {
     }
 }
 
+/// Returns the beginning of a text, at most so many tokens of it.
+pub(crate) fn beginning(words: &str, tokens: usize) -> &str {
+    longest(words, tokens, text::prefix)
+}
+
 /// Finds the longest end of a text within a number of tokens; `cut` takes so many bytes of that end.
 fn longest<'a>(words: &'a str, tokens: usize, cut: impl Fn(&'a str, usize) -> &'a str) -> &'a str {
     // Bytes that fit, and bytes that do not.

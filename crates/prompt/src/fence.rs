@@ -6,34 +6,18 @@
 //! nor a marker occurs, in upper or lower case. Characters that a person does not see are written out before that, so
 //! that none can hide inside a marker.
 
-use crate::excerpt::Excerpt;
+use crate::excerpt::{self, Excerpt};
 use crate::{digest, visible};
 use holon_domain::authority::AuthorityClass;
+use holon_domain::marker::{self, NAMES, OPENINGS, remove};
 use holon_domain::message::{MessageEnvelope, MessageKind};
 use holon_domain::text;
-use std::ops::Range;
 
 /// Characters of the code: 64 bits.
 const CODE_CHARS: usize = 16;
-/// How marker lines begin, before their name.
-const OPENINGS: [&str; 4] = ["<<<", ">>>", "=== begin of", "=== end of"];
-/// Names on marker lines.
-const NAMES: [&str; 8] = [
-    "user_instructions",
-    "agent_instructions",
-    "workspace_instructions",
-    "task_result",
-    "task_status",
-    "integration_signal",
-    "external_evidence",
-    "skill_catalog",
-];
 /// How the markers of an instruction file begin, before their name.
 pub(crate) const INSTRUCTIONS_BEGIN: &str = "=== begin of ";
 pub(crate) const INSTRUCTIONS_END: &str = "=== end of ";
-/// Replaces a removed code or marker; it shares no part with either, so none can form again across it.
-const REMOVED: &str = "[marker removed]";
-
 /// Largest part of a body that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -115,6 +99,35 @@ pub(crate) fn enclose_material(name: &str, source: &str, text: &str) -> String {
     format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}")
 }
 
+/// Returns enclosed files without the marker lines around them.
+pub(crate) fn without_frames(files: &str) -> String {
+    let names = |rest: &str| NAMES.iter().any(|name| rest.starts_with(name));
+    let is_marker = |line: &str| {
+        let rests = OPENINGS
+            .iter()
+            .filter_map(|opening| line.strip_prefix(opening));
+        rests.map(str::trim_start).any(names)
+    };
+    let lines = files.split_inclusive('\n');
+    lines.filter(|line| !is_marker(line)).collect()
+}
+
+/// Encloses the beginning of material that is no message, at most so many tokens of it. Also returns whether it is the
+/// whole text.
+pub(crate) fn enclose_beginning(
+    name: &str,
+    source: &str,
+    text: &str,
+    tokens: usize,
+) -> (String, bool) {
+    let code = text::prefix(&digest::hash(text), CODE_CHARS).to_owned();
+    // The cut comes last, because a removed marker may be shorter than what stands in its place.
+    let clean = without_markers(text, &code);
+    let inside = excerpt::beginning(&clean, tokens);
+    let enclosed = format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}");
+    (enclosed, inside.len() == clean.len())
+}
+
 /// Encloses the text of an instruction file. Its markers differ from those of material, because the text is guidance.
 /// The code comes from the text itself, so that the prompt stays the same while the file does.
 pub(crate) fn enclose_instructions(class: &str, text: &str) -> String {
@@ -140,44 +153,13 @@ fn without_markers(body: &str, code: &str) -> String {
         let found = lowered.match_indices(code);
         found.map(|(at, _)| at..at + code.len()).collect()
     });
-    remove(&without_code, find_markers)
-}
-
-/// Finds the markers of a lower-case text, also with blanks before the name.
-fn find_markers(lowered: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    for name in NAMES {
-        for (at, _) in lowered.match_indices(name) {
-            let before = lowered.get(..at).unwrap_or_default();
-            let before = before.trim_end_matches([' ', '\t']);
-            let opening = OPENINGS
-                .iter()
-                .find_map(|opening| before.strip_suffix(opening));
-            found.extend(opening.map(|rest| rest.len()..at + name.len()));
-        }
-    }
-    found.sort_by_key(|marker| marker.start);
-    found
-}
-
-/// Removes what `find` finds in the lower-case text, in order of its position.
-fn remove(body: &str, find: impl Fn(&str) -> Vec<Range<usize>>) -> String {
-    // ASCII lowering keeps every byte position, so positions in one text are valid in the other.
-    let lowered = body.to_ascii_lowercase();
-    let mut kept = String::with_capacity(body.len());
-    let mut from = 0;
-    for found in find(&lowered) {
-        kept.push_str(body.get(from..found.start).unwrap_or_default());
-        kept.push_str(REMOVED);
-        from = found.end.max(from);
-    }
-    kept.push_str(body.get(from..).unwrap_or_default());
-    kept
+    marker::without_markers(&without_code)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use holon_domain::marker::{REMOVED, find_markers};
     use proptest::prelude::*;
 
     const CODE: &str = "0123456789abcdef";
@@ -238,6 +220,7 @@ mod tests {
             message(MessageKind::ChannelEvent, outside),
             message(MessageKind::ChannelEvent, AuthorityClass::IntegrationSignal),
             enclose_material("skill_catalog", "test", "x"),
+            enclose_beginning("agent_notes", "test", "x", 9).0,
             enclose_instructions("user_instructions", "x"),
             enclose_instructions("agent_instructions", "x"),
             enclose_instructions("workspace_instructions", "x"),

@@ -4,25 +4,27 @@
 //! before agent-scoped before turn-scoped; the current input is last; the cache key depends on nothing turn-scoped.
 
 mod blocks;
-mod kept;
+pub(crate) mod kept;
 mod lasting;
 
+pub(crate) use blocks::context_texts;
+
 use crate::candidate::Candidate;
-use crate::history::{self, HistoryItem};
-use crate::memory::{self, Memory, WorkAtHand};
+use crate::context::{Tasks, TurnStart};
+use crate::memory::{self, Memory};
 use crate::plan::{Budget, PromptPlan, plan};
+use crate::thread::told::{self, ToldWork};
 use crate::work::{self, Work};
-use crate::{context, delegation, instructions, policy, repair, scope, skills, stable};
+use crate::{context, delegation, instructions, notes, now, policy, repair, scope, skills, stable};
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ModelRef, PromptFrame};
-use holon_domain::prompt_plan::{
-    BlockCut, BlockDecision, BlockSource, PartLength, message_bytes_shown,
-};
-use holon_domain::task::TaskListEntry;
+use holon_domain::place::Place;
+use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockSource, PartLength};
+use holon_domain::thread::{ThreadBase, ToldPart, ToldTexts};
 use holon_domain::time::Timestamp;
 use holon_domain::timer::LateTick;
 use holon_domain::tool_set::ToolSet;
@@ -35,28 +37,33 @@ pub struct FrameInput<'a> {
     pub agent: &'a AgentRecord,
     /// Guidance on disk when the turn started. Later requests of the turn show what the first one showed.
     pub guidance: &'a Guidance,
+    /// Where the agent worked when the turn started. Later requests of the turn show what the first one showed.
+    pub place: &'a Place,
     /// The model that gets the request.
     pub model: &'a ModelRef,
+    /// Most tokens that an answer of the model has.
+    pub answer_tokens: u32,
     /// Number of the turn, counted from 1.
     pub turn_index: u64,
     /// The message this turn answers.
     pub current: &'a MessageEnvelope,
     /// What that message did to waits.
     pub waits: &'a [WaitNote],
-    /// Messages before the current one, oldest first.
-    pub history: &'a [HistoryItem],
-    /// Newest message of the operator before the turn. If absent, the newest one in `history` counts.
+    /// Newest message of the operator before the turn, if the thread does not show it.
     pub operator: Option<&'a MessageEnvelope>,
+    /// Frozen beginning of the thread. Absent if this frame begins one.
+    pub base: Option<&'a ThreadBase>,
     pub work: Work<'a>,
     pub memory: Memory<'a>,
-    /// The tasks that ran when the turn started, oldest first.
-    pub tasks: &'a [TaskListEntry],
+    pub tasks: Tasks<'a>,
     /// Children that work for the agent, oldest first. Later requests of the turn show what the first one showed.
     pub children: &'a [ActiveChild],
     /// Reason for which the turn before failed, if this one repairs that.
     pub repairs: Option<TerminalReason>,
     /// Time at which the turn started.
     pub now: Timestamp,
+    /// Lateness of the tick that began the turn.
+    pub late: Option<LateTick>,
     /// The tools on offer; part of the cache identity.
     pub tools: &'a ToolSet,
     /// Estimated tokens that the prompt and the tools may take.
@@ -82,8 +89,13 @@ pub struct KeptFrame<'a> {
     pub cuts: &'a [BlockCut],
     /// Tokens by which the first frame exceeded its budget.
     pub over_tokens: u32,
-    /// Budget of the first frame, from which the length of earlier messages follows. 0 in frames of earlier builds.
+    /// Budget of the first frame. 0 in frames of earlier builds.
     pub budget_tokens: u32,
+    /// What changed in the base, as the first frame told it.
+    pub changes: Option<&'a str>,
+    /// The moment of the turn, as the first frame told it. Absent in frames of earlier builds.
+    pub now: Option<&'a str>,
+    pub told: &'a ToldTexts,
 }
 
 /// A frame and the texts it was made from. The caller stores the texts by their hash to rebuild the frame later.
@@ -105,17 +117,21 @@ pub struct BuiltFrame {
     pub surroundings: Option<String>,
     /// Hash of `surroundings`, under which it is stored.
     pub surroundings_hash: Option<String>,
-    /// Text about the agent's episodes; `None` if the frame shows none.
-    pub episodes: Option<String>,
-    /// Hash of `episodes`, under which it is stored.
-    pub episodes_hash: Option<String>,
+    /// What changed in the base of the thread; `None` if nothing did.
+    pub changes: Option<String>,
+    /// The moment of the turn as shown. Absent in frames of earlier builds.
+    pub now: Option<String>,
+    /// Running tasks as shown; `None` if there are none.
+    pub tasks: Option<String>,
+    /// Texts that the agent knows after this frame, apart from the base.
+    pub told: ToldTexts,
     /// Text about the agent's work; `None` if the frame shows none.
     pub work: Option<String>,
     /// Parts of `work`, in order; empty if the frame shows none.
     pub work_parts: Vec<PartLength>,
     /// The work items that the first request of a turn shows; empty for later requests.
     pub shown_items: Vec<WorkItemId>,
-    /// True if the newest message of the operator is shown apart from the history.
+    /// True if the newest message of the operator is shown apart from the thread.
     pub shows_operator_words: bool,
     /// Parts that are not shown whole.
     pub cuts: Vec<BlockCut>,
@@ -140,21 +156,31 @@ pub struct ExplainedPart {
 /// Builds the frame of a turn's first request.
 #[must_use]
 pub fn build(input: &FrameInput<'_>) -> BuiltFrame {
-    blocks::assemble(input, planned(input, None), input.budget_tokens)
+    let first = FirstPlan::new(input);
+    let told = first.told();
+    let mut built = blocks::assemble(input, first.plan, &first.work, input.budget_tokens);
+    (built.told, built.now) = (told, Some(first.now));
+    built
 }
 
 /// Builds the frame of a later request of the same turn from the stored texts. They are not rendered again, so a new
 /// build or a change of workspace or model during the turn does not alter what the model was told.
 #[must_use]
 pub fn rebuild(input: &FrameInput<'_>, kept: KeptFrame<'_>) -> BuiltFrame {
-    blocks::assemble(input, planned(input, Some(kept)), kept.budget_tokens)
+    let planned = planned_again(input, kept);
+    let mut built = blocks::assemble(input, planned, &ToldWork::default(), kept.budget_tokens);
+    (built.told, built.now) = (kept.told.clone(), kept.now.map(str::to_owned));
+    built
 }
 
 /// Lists the parts of the prompt with the decision about each. Without `kept` they are those of a first request; with it,
 /// the text about the agent is shown by the parts that it was made of.
 #[must_use]
 pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<ExplainedPart> {
-    let plan = planned(input, kept);
+    let plan = match kept {
+        Some(kept) => planned_again(input, kept),
+        None => FirstPlan::new(input).plan,
+    };
     let mut parts = plan.parts.into_iter();
     let explained = plan.decisions.into_iter().map(|decision| {
         let is_shown = decision.to_tokens > 0;
@@ -173,54 +199,89 @@ pub fn explain(input: &FrameInput<'_>, kept: Option<KeptFrame<'_>>) -> Vec<Expla
     explained.flat_map(with_parts).collect()
 }
 
-fn planned<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> PromptPlan<'a> {
+fn budget(input: &FrameInput<'_>) -> Budget {
     let budget = Budget::new(
         input.budget_tokens,
         input.tools.estimated_tokens(),
         input.budget_is_assumed,
     );
-    let budget = if input.is_refused {
+    if input.is_refused {
         budget.strict()
     } else {
         budget
-    };
-    let Some(kept) = kept else {
-        return first_plan(input, budget);
-    };
-    let budget = budget.repeated(kept.over_tokens);
-    let mut candidates = kept::system(kept);
-    candidates.extend(context(input, Some(kept), budget, 0));
-    plan(candidates, budget, kept.cuts)
-}
-
-/// Plans a turn's first request. If the history has no room for its oldest turns, the plan is made once more with the
-/// episodes of those turns as candidates.
-fn first_plan<'a>(input: &FrameInput<'a>, budget: Budget) -> PromptPlan<'a> {
-    let with_episodes_before = |turn_index: u64| {
-        let mut candidates = system(input);
-        candidates.extend(context(input, None, budget, turn_index));
-        plan(candidates, budget, &[])
-    };
-    let window = history::window(input.history, input.turn_index);
-    let first = |item: Option<&HistoryItem>| item.map_or(input.turn_index, |item| item.turn_index);
-    let in_window = first(window.first());
-    let planned = with_episodes_before(in_window);
-    let decisions = planned.decisions.iter();
-    let decisions = decisions.filter(|decision| decision.source == BlockSource::History);
-    let mut seated = window
-        .iter()
-        .zip(decisions)
-        .filter(|(_, decision)| decision.to_tokens > 0);
-    let shown = first(seated.next().map(|(item, _)| item));
-    if shown == in_window {
-        planned
-    } else {
-        with_episodes_before(shown)
     }
 }
 
-/// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, tools, and the
-/// facts about this agent.
+fn planned_again<'a>(input: &FrameInput<'a>, kept: KeptFrame<'a>) -> PromptPlan<'a> {
+    let budget = budget(input).repeated(kept.over_tokens);
+    let mut candidates = kept::system(kept);
+    let changes = kept.changes.map(told::candidate);
+    let work = match input.work {
+        Work::Kept(Some(text)) => kept::work(text, kept.work_parts),
+        Work::Kept(None) | Work::Rows(..) => Vec::new(),
+    };
+    let start = input.start(kept.now.map(str::to_owned));
+    candidates.extend(turn_parts(&input.turn(), start, changes, work, budget));
+    plan(candidates, budget, kept.cuts)
+}
+
+/// The plan of a turn's first request.
+struct FirstPlan<'a> {
+    plan: PromptPlan<'a>,
+    /// Parts that differ from the base.
+    base: Vec<ToldPart>,
+    work: ToldWork,
+    /// The moment of the turn, as the current input tells it.
+    now: String,
+}
+
+impl<'a> FirstPlan<'a> {
+    /// Plans a request that begins with the frozen base, if there is one, and tells what differs from it.
+    fn new(input: &FrameInput<'a>) -> Self {
+        let budget = budget(input);
+        let fresh = system(input);
+        let marks = told::marks_of_base(&fresh);
+        let (mut candidates, changes, base) = match input.base {
+            None => (fresh, None, Vec::new()),
+            Some(base) => {
+                let changes = told::base_changes(base, &fresh, input.now);
+                let text = changes.text.map(told::candidate);
+                (kept::base(base), text, changes.told)
+            }
+        };
+        let in_force = input.base.map(|base| base.told.work.as_slice());
+        let (parts, work) = told::work(work_parts(input), in_force);
+        let now = now::text(input.now, input.place);
+        let start = input.start(Some(now.clone()));
+        candidates.extend(turn_parts(&input.turn(), start, changes, parts, budget));
+        let plan = plan(candidates, budget, &[]);
+        let base = match input.base {
+            Some(_) => base,
+            // A part that had to give way is known by its whole text, so that it is not told as changed.
+            None => {
+                let is_cut = |part: &ToldPart| plan.cuts.iter().any(|cut| cut.source == part.0);
+                marks.into_iter().filter(is_cut).collect()
+            }
+        };
+        Self {
+            plan,
+            base,
+            work,
+            now,
+        }
+    }
+
+    fn told(&self) -> ToldTexts {
+        let shown: Vec<BlockSource> = self.plan.parts.iter().map(|part| part.source).collect();
+        ToldTexts {
+            base: self.base.clone(),
+            work: self.work.known_after(&shown),
+        }
+    }
+}
+
+/// Lists the system parts: the rules of the runtime, the mode of the agent, instruction files, skills, notes, tools, and
+/// the facts about this agent.
 fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     let guidance = input.guidance;
     let policy = stable::candidate(stable::text());
@@ -231,12 +292,14 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
     );
     let tools = Candidate::pin(BlockSource::ToolGuidance, policy::tools())
         .or_shorter(|_| stable::SHORT_TOOLS.to_owned());
-    let surroundings = scope::surroundings(input.agent, input.model);
+    let surroundings =
+        scope::surroundings(input.agent, input.model, input.answer_tokens, input.place);
     [policy]
         .into_iter()
         .chain(delegation::candidate(input.agent))
         .chain(instructions::candidate(&guidance.instructions))
         .chain(skills)
+        .chain(notes::candidate(&guidance.notes))
         .chain([
             tools,
             Candidate::pin(BlockSource::Surroundings, surroundings),
@@ -244,93 +307,74 @@ fn system<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
         .collect()
 }
 
-/// Lists the parts of this turn, the current input last. `first_shown` is the first turn that the history shows.
-fn context<'a>(
-    input: &FrameInput<'a>,
-    kept: Option<KeptFrame<'a>>,
+/// What the parts of a turn are made of, apart from its work.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TurnInput<'a> {
+    pub(crate) operator: Option<&'a MessageEnvelope>,
+    pub(crate) current: &'a MessageEnvelope,
+    pub(crate) waits: &'a [WaitNote],
+    pub(crate) repairs: Option<TerminalReason>,
+    pub(crate) tasks: Tasks<'a>,
+}
+
+impl<'a> FrameInput<'a> {
+    const fn turn(&self) -> TurnInput<'a> {
+        TurnInput {
+            operator: self.operator,
+            current: self.current,
+            waits: self.waits,
+            repairs: self.repairs,
+            tasks: self.tasks,
+        }
+    }
+
+    const fn start(&self, now: Option<String>) -> TurnStart {
+        TurnStart {
+            at: self.now,
+            now,
+            late: self.late,
+        }
+    }
+}
+
+/// Lists the parts of a turn, its input last.
+pub(crate) fn turn_parts<'a>(
+    input: &TurnInput<'a>,
+    start: TurnStart,
+    changes: Option<Candidate<'a>>,
+    work: Vec<Candidate<'a>>,
     budget: Budget,
-    first_shown: u64,
 ) -> Vec<Candidate<'a>> {
-    let shown = history::window(input.history, input.turn_index);
-    let operator = latest_operator_words(input);
-    let first_budget = kept.map_or(input.budget_tokens, |kept| kept.budget_tokens);
-    let most_bytes = message_bytes_shown(first_budget);
-    let in_history = operator.filter(|message| is_whole_in(shown, message, most_bytes));
-    let apart = operator.filter(|_| in_history.is_none());
-    history::candidates(shown, in_history, input.turn_index, most_bytes)
+    let operator = input
+        .operator
+        .filter(|_| !input.current.is_operator_instruction());
+    operator
+        .map(|message| context::operator_words(message, budget.words_share()))
         .into_iter()
-        .chain(episodes(input, first_shown))
-        .chain(apart.map(|message| context::operator_words(message, budget.words_share())))
-        .chain(work_parts(input, kept))
+        .chain(changes)
+        .chain(work)
         .chain(context::tasks(input.tasks))
         .chain(context::event_turn(input.current))
         .chain(input.repairs.and_then(repair::candidate))
-        .chain([context::current(
-            input.current,
-            input.waits,
-            input.now,
-            late_tick(input),
-        )])
+        .chain([context::current(input.current, input.waits, start)])
         .collect()
 }
 
-/// Returns how late the tick of the turn began, if its turn is the agent's open one.
-fn late_tick(input: &FrameInput<'_>) -> Option<LateTick> {
-    let turn = input.agent.open_turn.as_ref()?;
-    (turn.turn_index == input.turn_index)
-        .then_some(turn.late_tick)
-        .flatten()
-}
-
-/// Returns the part about the agent's episodes: chosen from rows, or the text that the first request showed.
-fn episodes<'a>(input: &FrameInput<'a>, first_shown: u64) -> Option<Candidate<'a>> {
-    match input.memory {
-        Memory::Rows(state, rows) => memory::episodes(
-            rows,
-            WorkAtHand {
-                memory: &state.current_working_memory,
-                workspace_id: &input.agent.workspace.workspace_id,
-                first_shown,
-            },
-        ),
-        Memory::Kept { episodes, .. } => episodes.map(memory::kept_episodes),
-    }
-}
-
-/// Lists the parts of the working memory. Later requests have them in the text about the agent's work.
-fn working_memory<'a>(memory: Memory<'a>) -> Vec<Candidate<'a>> {
-    match memory {
-        Memory::Rows(state, _) => memory::working_memory(state),
-        Memory::Kept { .. } => Vec::new(),
-    }
-}
-
-/// Lists the parts about the agent's work: from its rows, or from the text that the first request showed.
-fn work_parts<'a>(input: &FrameInput<'a>, kept: Option<KeptFrame<'a>>) -> Vec<Candidate<'a>> {
-    match input.work {
-        Work::Rows(rows, plan) => working_memory(input.memory)
-            .into_iter()
-            .chain(work::candidates(input.agent, rows, plan))
-            .chain(delegation::children(input.children))
-            .collect(),
-        Work::Kept(Some(text)) => kept::work(text, kept.map_or(&[], |kept| kept.work_parts)),
-        Work::Kept(None) => Vec::new(),
-    }
-}
-
-/// Finds the newest message of the operator; `None` if the turn answers it, or if there is none.
-fn latest_operator_words<'a>(input: &FrameInput<'a>) -> Option<&'a MessageEnvelope> {
-    if input.current.is_operator_instruction() {
-        return None;
-    }
-    let mut newest_first = input.history.iter().rev().map(|item| &item.message);
-    input
-        .operator
-        .or_else(|| newest_first.find(|message| message.is_operator_instruction()))
-}
-
-/// Returns true if the history shows the whole text of a message.
-fn is_whole_in(shown: &[HistoryItem], message: &MessageEnvelope, most_bytes: usize) -> bool {
-    shown.iter().any(|item| item.message.id == message.id)
-        && message.body.render().len() <= most_bytes
+/// Lists the parts about the agent's work as it is now. Where a thread begins, what the agent did before stands beside
+/// them; later the thread itself shows it.
+fn work_parts<'a>(input: &FrameInput<'a>) -> Vec<Candidate<'a>> {
+    let Work::Rows(rows, plan) = input.work else {
+        return Vec::new();
+    };
+    let remembered = match (input.memory, input.base) {
+        (Memory::Rows(state), None) => memory::working_memory(state),
+        (Memory::Rows(_), Some(_)) | (Memory::Kept { .. }, _) => Vec::new(),
+    };
+    let begins = input.base.is_none();
+    let of_item = work::candidates(input.agent, rows, plan).into_iter();
+    remembered
+        .into_iter()
+        .chain(of_item.filter(|part| begins || part.source != BlockSource::ItemTrace))
+        .chain(delegation::children(input.children))
+        .collect()
 }

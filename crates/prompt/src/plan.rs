@@ -51,6 +51,16 @@ impl Budget {
         }
     }
 
+    /// Returns a budget under which nothing has to give way.
+    pub(crate) const fn unlimited() -> Self {
+        Self {
+            total: usize::MAX / 2,
+            stretch: 0,
+            is_strict: false,
+            is_assumed: false,
+        }
+    }
+
     /// Returns the budget of a prompt that may not exceed it.
     pub(crate) const fn strict(self) -> Self {
         Self {

@@ -1,5 +1,5 @@
 //! Facts about the agent and the host: the execution contract, which all agents share, and the agent's name, home,
-//! workspace and model.
+//! workspace, host and model.
 //!
 //! The facts of one agent end the system text, so that agents with equal instructions share everything before them: a
 //! temporary agent has a name and a home of its own in every run. Instruction files are in `instructions`.
@@ -8,15 +8,22 @@ use crate::provenance::spelled;
 use crate::visible;
 use holon_domain::agent::AgentRecord;
 use holon_domain::model::ModelRef;
+use holon_domain::place::Place;
 use holon_domain::summary::{Enforcement, ExecutionPolicy};
 
 /// Describes the agent's surroundings.
-pub(crate) fn surroundings(agent: &AgentRecord, model: &ModelRef) -> String {
+pub(crate) fn surroundings(
+    agent: &AgentRecord,
+    model: &ModelRef,
+    answer_tokens: u32,
+    place: &Place,
+) -> String {
     [
         identity(agent),
         home(agent),
-        workspace(agent),
-        runtime(model),
+        workspace(agent, place),
+        host(place),
+        runtime(model, answer_tokens),
     ]
     .join("\n\n")
 }
@@ -24,31 +31,51 @@ pub(crate) fn surroundings(agent: &AgentRecord, model: &ModelRef) -> String {
 fn identity(agent: &AgentRecord) -> String {
     let identity = &agent.identity;
     format!(
-        "# This agent\n\nagent_id: {}\nkind: {}\nvisibility: {}\nownership: {}\nprofile_preset: {}",
+        "# This agent\n\nagent_id: {}\nkind: {}",
         identity.agent_id,
         spelled(identity.kind),
-        spelled(identity.visibility),
-        spelled(identity.ownership),
-        spelled(identity.profile_preset),
     )
 }
 
 fn home(agent: &AgentRecord) -> String {
+    let home = visible::line(&agent.agent_home);
     format!(
-        "# Agent home\n\nagent_home: {}",
-        visible::line(&agent.agent_home),
+        "# Agent home\n\nagent_home: {home}\n`ApplyPatch` takes the absolute paths of its files, for example \
+         {home}/memory/self.md.",
     )
 }
 
-fn workspace(agent: &AgentRecord) -> String {
+fn workspace(agent: &AgentRecord, place: &Place) -> String {
     let workspace = &agent.workspace;
+    let repository = place.repository.as_ref().map_or_else(String::new, |state| {
+        format!("\nrepository_root: {}", visible::line(&state.root))
+    });
     format!(
-        "# Active workspace\n\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}\nprojection_kind: {}",
+        "# Active workspace\n\nworkspace_id: {}\nworkspace_anchor: {}\nexecution_root: {}\ncwd: {}{repository}",
         visible::line(workspace.workspace_id.as_str()),
         visible::line(&workspace.workspace_anchor),
         visible::line(&workspace.execution_root),
         visible::line(&workspace.cwd),
-        spelled(workspace.projection_kind),
+    )
+}
+
+fn host(place: &Place) -> String {
+    let facts = place.host.as_ref().map_or_else(String::new, |host| {
+        let search = if host.has_ripgrep {
+            "`rg` is installed."
+        } else {
+            "`rg` is not installed: search with `grep -rn` and `find`."
+        };
+        format!(
+            "system: {}\nhost_name: {}\nshell: {}\n{search}\n",
+            visible::line(&host.system),
+            visible::line(&host.name),
+            visible::line(&host.shell),
+        )
+    });
+    format!(
+        "# This host\n\n{facts}operator_time_zone: {} (times that end in `Z` are in UTC)",
+        visible::line(&place.zone)
     )
 }
 
@@ -93,9 +120,10 @@ fn by_level(facts: &[(&str, Enforcement)]) -> Vec<String> {
         .collect()
 }
 
-fn runtime(model: &ModelRef) -> String {
+fn runtime(model: &ModelRef, answer_tokens: u32) -> String {
     format!(
-        "Runtime: active_model={}",
+        "# Model\n\nactive_model: {}\nOne answer, its tool calls included, is cut off after {answer_tokens} \
+         tokens; write longer texts in several calls.",
         visible::line(&model.to_string())
     )
 }

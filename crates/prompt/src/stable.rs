@@ -14,7 +14,7 @@ const SHORT: &str = include_str!("policy_short.md");
 /// Use of tools for such a model.
 pub(crate) const SHORT_TOOLS: &str = "# Your tools\n\n\
     Each tool says what it is for. A tool error says what went wrong and usually what to do next: correct the call or \
-    choose another way. Only an error that says `retryable` may pass by itself.";
+    choose another way. An error that says `retryable` may pass by itself.";
 
 /// Makes the stable text a pin with the short form. Its tokens are estimated once in the life of the process.
 pub(crate) fn candidate(stable: &str) -> Candidate<'_> {

@@ -31,9 +31,29 @@ pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", line(&escaped))
 }
 
+/// Quotes the beginning of a text of several lines on one line. Its line breaks hide nothing and become strokes.
+pub(crate) fn excerpt(text: &str, bytes: usize) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let lines: Vec<&str> = lines.into_iter().filter(|line| !line.is_empty()).collect();
+    quoted(&holon_domain::text::preview(&lines.join(" / "), bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_excerpt_of_several_lines_stands_on_one_and_hides_nothing() {
+        let table = [
+            ("one\n\n  - two\r\n", "\"one / - two\""),
+            ("a\u{200b}\"b", "\"a\\u{200b}\\\"b\""),
+            (" \n ", "\"\""),
+        ];
+        for (text, shown) in table {
+            assert_eq!(excerpt(text, 80), shown);
+        }
+        assert!(excerpt(&"word\n".repeat(100), 80).len() <= 82);
+    }
 
     #[test]
     fn a_name_cannot_leave_its_quotes() {

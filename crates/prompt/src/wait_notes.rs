@@ -5,25 +5,43 @@
 
 use crate::visible;
 use holon_domain::WorkItemId;
+use holon_domain::message::Origin;
 use holon_domain::wait::{WaitEffect, WaitNote};
 
-/// Renders a line for each note, each with a line break before it.
-pub(crate) fn render(notes: &[WaitNote]) -> String {
-    let lines = notes.iter().map(|note| format!("\n{}", line(note)));
+/// Renders a line for each note of a message with this origin, each with a line break before it.
+pub(crate) fn render(notes: &[WaitNote], origin: &Origin) -> String {
+    let lines = notes.iter().map(|note| format!("\n{}", line(note, origin)));
     lines.collect()
 }
 
-fn line(note: &WaitNote) -> String {
+/// Says what ended a wait. Only an operator's message may be no answer; what else ends a wait is what it waited for.
+fn ended(origin: &Origin, wait: &str) -> String {
+    match origin {
+        Origin::Operator { .. } => {
+            format!("This ended your wait {wait}; if it is no answer, wait again with WaitFor.")
+        }
+        Origin::Task { task_id } => {
+            format!("The task you waited for ended ({task_id}). This ended your wait {wait}.")
+        }
+        Origin::Timer { .. } => {
+            format!("The time you waited for has come. This ended your wait {wait}.")
+        }
+        Origin::System { .. } => {
+            format!("What you waited for has happened. This ended your wait {wait}.")
+        }
+        Origin::Channel { .. } | Origin::Webhook { .. } | Origin::Callback { .. } => {
+            format!("The event you waited for has come. This ended your wait {wait}.")
+        }
+    }
+}
+
+fn line(note: &WaitNote, origin: &Origin) -> String {
     let id = &note.wait_id;
     let asked = visible::line(&note.waiting_for);
     let item = note.work_item_id.as_ref();
     let whose = item.map_or_else(String::new, |item| format!(" of {item}"));
     match (note.effect, item) {
-        (WaitEffect::Ended, _) => {
-            format!(
-                "This ended your wait {id}{whose} «{asked}»; if it is no answer, wait again with WaitFor."
-            )
-        }
+        (WaitEffect::Ended, _) => ended(origin, &format!("{id}{whose} «{asked}»")),
         (WaitEffect::Interrupted, Some(item)) => interrupted(note, item, &asked),
         (WaitEffect::Interrupted, None) => {
             format!(
@@ -33,8 +51,8 @@ fn line(note: &WaitNote) -> String {
         }
         (WaitEffect::LeftOpen, _) => {
             format!(
-                "Your question {id}{whose} «{asked}» stays open, because this does not name it. If it is the answer, call \
-                 CancelWait with {id} and go on."
+                "Your question {id}{whose} «{asked}» stays open, because this neither begins with one of its choices nor \
+                 contains its id. If it is the answer all the same, call CancelWait with {id} and go on."
             )
         }
         (WaitEffect::LacksAuthority, _) => {
@@ -57,8 +75,8 @@ fn interrupted(note: &WaitNote, item: &WorkItemId, asked: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use holon_domain::WaitId;
     use holon_domain::wait::WaitKind;
+    use holon_domain::{TaskId, WaitId};
 
     fn note(effect: WaitEffect, item: Option<&str>) -> WaitNote {
         WaitNote {
@@ -72,7 +90,8 @@ mod tests {
 
     #[test]
     fn each_effect_says_what_became_of_the_wait_and_what_to_do() {
-        let text = |effect, item| render(&[note(effect, item)]);
+        let operator = Origin::Operator { actor_id: None };
+        let text = |effect, item| render(&[note(effect, item)], &operator);
         let ended = text(WaitEffect::Ended, Some("work_1"));
         assert!(
             ended.contains("This ended your wait wait_1 of work_1"),
@@ -99,6 +118,30 @@ mod tests {
                 "a reason stays on its line: {line}"
             );
         }
-        assert_eq!(render(&[]), "");
+        assert_eq!(render(&[], &operator), "");
+    }
+
+    #[test]
+    fn only_an_operators_message_may_be_no_answer() {
+        let task = Origin::Task {
+            task_id: TaskId::from_stored("task_1"),
+        };
+        let timer = Origin::System {
+            subsystem: "wait_over".to_owned(),
+        };
+        let event = Origin::Webhook {
+            source: "ci".to_owned(),
+            event_type: None,
+        };
+        for (origin, cause) in [
+            (task, "The task you waited for ended (task_1). "),
+            (timer, "What you waited for has happened. "),
+            (event, "The event you waited for has come. "),
+        ] {
+            let shown = render(&[note(WaitEffect::Ended, Some("work_1"))], &origin);
+            let expected = format!("\n{cause}This ended your wait wait_1 of work_1 «");
+            assert!(shown.starts_with(&expected), "{shown}");
+            assert!(!shown.contains("no answer"), "{shown}");
+        }
     }
 }

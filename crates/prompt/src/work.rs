@@ -10,13 +10,15 @@ mod trace;
 
 use crate::candidate::{Candidate, Priority};
 use crate::visible;
-use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::timer::TimerRecord;
 use holon_domain::wait::{WaitRecord, WakeSource};
-use holon_domain::work_item::{PlanArtifact, WorkItemRecord, WorkOverview};
+use holon_domain::work_item::{
+    PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
+};
+use holon_domain::{Timestamp, WorkItemId};
 
 /// Stands before the first part.
 pub(crate) const HEADING: &str = "Your work when this turn started:";
@@ -65,6 +67,25 @@ pub(crate) fn candidates<'a>(
     let blocked =
         counts.blocked + counts.waiting_task + counts.waiting_external + counts.waiting_timer;
     let runnable = counts.runnable + counts.stalled;
+    // The current item is shown by itself and in no list.
+    let state = work.current.as_ref();
+    let state = state.map(|item| item.scheduling_state(agent.work.wake_count));
+    let is = |states: &[WorkItemSchedulingState]| {
+        u32::from(state.is_some_and(|state| states.contains(&state)))
+    };
+    let blocked = blocked.saturating_sub(is(&[
+        WorkItemSchedulingState::Blocked,
+        WorkItemSchedulingState::WaitingTask,
+        WorkItemSchedulingState::WaitingExternal,
+        WorkItemSchedulingState::WaitingTimer,
+    ]));
+    let runnable = runnable.saturating_sub(is(&[
+        WorkItemSchedulingState::Runnable,
+        WorkItemSchedulingState::Stalled,
+    ]));
+    let for_operator = counts
+        .waiting_operator
+        .saturating_sub(is(&[WorkItemSchedulingState::WaitingOperator]));
     let list =
         |source, priority, title: String, items| list(agent, source, priority, &title, items);
     [
@@ -101,7 +122,7 @@ pub(crate) fn candidates<'a>(
             title_with_count(
                 "Items that wait for the operator",
                 &work.waiting_operator,
-                counts.waiting_operator,
+                for_operator,
             ),
             &work.waiting_operator,
         ),
@@ -155,7 +176,8 @@ fn waits(waits: &[WaitRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |wait: &WaitRecord| {
         let item = wait.work_item_id.as_ref();
         let whose = item.map_or_else(|| "you".to_owned(), WorkItemId::to_string);
-        format!("- {} of {whose}: {}", wait.id, describe_wait(wait))
+        let order = ordered(wait.order.as_deref());
+        format!("- {} of {whose}: {}{order}", wait.id, describe_wait(wait))
     };
     let lines: Vec<String> = waits.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
@@ -183,7 +205,14 @@ fn describe_wait(wait: &WaitRecord) -> String {
         .iter()
         .map(|named| source(wait, named))
         .collect();
-    let due = wait.due_at.map(|at| format!(", at {at} at the latest"));
+    let is_named = |due: &Timestamp| {
+        let mut sources = wait.wake_sources.iter();
+        sources.any(|source| matches!(source, WakeSource::Timer { wake_at } if wake_at == due))
+    };
+    let due = wait
+        .due_at
+        .filter(|due| !is_named(due))
+        .map(|at| format!(", at {at} at the latest"));
     format!(
         "{} (ends by {}{})",
         short(&wait.waiting_for),
@@ -212,7 +241,12 @@ fn timers(timers: &[TimerRecord], count: u32) -> Option<Candidate<'_>> {
             .map(|at| at.to_string())
             .unwrap_or_default();
         let summary = timer.summary.as_deref().unwrap_or("(no summary)");
-        format!("- {} fires next at {next}: {}", timer.id, short(summary))
+        let order = ordered(timer.order.as_deref());
+        format!(
+            "- {} fires next at {next}: {}{order}",
+            timer.id,
+            short(summary)
+        )
     };
     let lines: Vec<String> = timers.iter().map(line).collect();
     (!lines.is_empty()).then(|| {
@@ -241,6 +275,13 @@ fn completed(items: &[WorkItemRecord]) -> Option<Candidate<'_>> {
         let shown = reported.iter().map(|(item, _)| item.id.clone()).collect();
         Candidate::optional(BlockSource::CompletedItems, Priority::CompletedItems, text)
             .showing(shown)
+    })
+}
+
+/// Quotes the operator's words that something was made for, to stand behind its line.
+fn ordered(order: Option<&str>) -> String {
+    order.map_or_else(String::new, |words| {
+        format!(" | your operator had asked: {}", visible::quoted(words))
     })
 }
 

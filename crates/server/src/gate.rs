@@ -19,6 +19,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use holon_api::ARCHIVE_MEDIA_TYPE;
+use holon_domain::limits::REQUEST_HEAD_BYTES;
 use holon_domain::request_key::TokenScope;
 use holon_engine::ControlHandle;
 use std::sync::Arc;
@@ -173,6 +174,22 @@ pub(crate) enum Payload {
     Present,
 }
 
+/// Refuses a request whose URL and headers are longer than the limit.
+fn refuse_large_head(request: &Request) -> Result<(), Refusal> {
+    let target = request.uri().path_and_query();
+    let target = target.map_or(0, |target| target.as_str().len());
+    let headers = request.headers().iter();
+    let bytes = headers.fold(target, |bytes, (name, value)| {
+        bytes + name.as_str().len() + value.len()
+    });
+    if bytes <= REQUEST_HEAD_BYTES {
+        return Ok(());
+    }
+    let message =
+        format!("the URL and the headers have {bytes} bytes; the limit is {REQUEST_HEAD_BYTES}");
+    Err(RequestFault::HEAD_TOO_LARGE.refuse(message))
+}
+
 /// Access rules of one listener.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -185,6 +202,7 @@ pub(crate) struct Gate {
 impl Gate {
     /// Checks a request and returns its caller, or the refusal.
     pub(crate) fn check(&self, request: &Request) -> Result<Caller, Refusal> {
+        refuse_large_head(request)?;
         let headers = request.headers();
         let caller = match self.transport {
             Transport::Unix => {

@@ -159,6 +159,10 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::WorkspaceIsHome
         | Rejection::TooManyBindings
         | Rejection::TooManyTasks { .. }
+        | Rejection::TurnStillOpen { .. }
+        | Rejection::TurnNotInThread { .. }
+        | Rejection::PinTooLarge { .. }
+        | Rejection::TooManyPins { .. }
         | Rejection::TooManyWorkspaces => StatusCode::CONFLICT,
         Rejection::BindingInactive | Rejection::OperatorMismatch => StatusCode::FORBIDDEN,
         Rejection::QueueFull { .. } | Rejection::QueueFullForOthers { .. } => {

@@ -5,6 +5,7 @@ pub(crate) mod archive;
 pub(crate) mod attachment;
 pub(crate) mod budget;
 pub(crate) mod callback;
+pub(crate) mod context;
 pub(crate) mod debug;
 pub(crate) mod delivery;
 pub(crate) mod events;

@@ -3,9 +3,9 @@
 use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
-    agent, archive, attachment, budget, callback, debug, delivery, events, host_status, memory,
-    message, model, observe, operator_binding, read, run, runtime, skill, storage, task, token,
-    trigger, usage, waiting, webhook, work, workspace,
+    agent, archive, attachment, budget, callback, context, debug, delivery, events, host_status,
+    memory, message, model, observe, operator_binding, read, run, runtime, skill, storage, task,
+    token, trigger, usage, waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -87,6 +87,7 @@ pub(crate) fn read_routes() -> Vec<Route<ReadState>> {
         get_route(READ, "/events", get(events::host_page)),
         get_route(READ, "/events/stream", get(events::host_stream)),
         get_route(READ, "/agents/{id}/explain", get(waiting::explain)),
+        get_route(READ, "/agents/{id}/context", get(context::show)),
         get_route(CONTROL, "/agents/{id}/debug/prompt", get(debug::prompt)),
         get_route(READ, "/agents/{id}/work-items", get(work::list)),
         get_route(READ, "/agents/{id}/work-items/{item}", get(work::show)),
@@ -211,6 +212,36 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             Keep::Nothing,
             "/control/agents/{id}/debug-prompt",
             post(debug::draft),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/fold",
+            post(context::fold),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/clear",
+            post(context::clear),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/pin",
+            post(context::pin),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/unpin",
+            post(context::unpin),
+        ),
+        post_route(
+            CONTROL,
+            Keep::Both,
+            "/control/agents/{id}/context/limit",
+            post(context::limit),
         ),
         post_route(
             PROMPT,

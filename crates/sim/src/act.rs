@@ -395,6 +395,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Operator(_)
         | Input::OperatorMessage { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::Configure { .. }
         | Input::Received(_)
         | Input::Defer { .. }
@@ -413,6 +414,7 @@ fn is_stale(known: &ObservedAgent, input: &Input) -> bool {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Trigger(_)
         | Input::Callback(_)
         | Input::Task(_)
@@ -429,6 +431,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::Configure { .. } => "configure",
         Input::Workspace(_) => "workspace",
         Input::Skill(_) => "skill",
+        Input::Context(_) => "context",
         Input::Trigger(_) => "trigger",
         Input::Callback(_) => "callback",
         Input::Task(_) => "task",
@@ -443,6 +446,7 @@ pub(crate) const fn name_of(input: &Input) -> &'static str {
         Input::PatchFinished { .. } => "patch_finished",
         Input::BatchStopped { .. } => "batch stopped",
         Input::HostStops => "host stops",
+        Input::HistoryRemoval { .. } => "history removal",
         Input::WorktreeCleaned { .. } => "worktree cleaned",
         Input::DeliverySubmitted { .. } => "delivery submitted",
         Input::Lane { .. } => "lane",

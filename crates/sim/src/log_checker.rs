@@ -7,8 +7,9 @@ use crate::tool_world::ToolWorld;
 use crate::violation::{Verdict, ensure, violation};
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::{ToolCall, calls_of, text_of};
-use holon_domain::compaction::Recap;
+use holon_domain::compaction::{Recap, ShortTexts};
 use holon_domain::log::LogEntry;
+use holon_domain::thread::ThreadFold;
 use holon_domain::tool::{ToolEnvelope, ToolErrorKind};
 use holon_domain::{CallId, Timestamp};
 use holon_prompt::conversation::NEWEST_IS_FOLDED;
@@ -138,14 +139,18 @@ impl LogChecker {
                 Ok(EntryMeaning::Other)
             }
             LogEntry::Recap(recap) => {
-                let past = 0 < recap.first_round
-                    && recap.first_round <= recap.last_round
-                    && (recap.last_round < turn.round || stands_for_newest(recap, turn.round));
-                ensure(
-                    past,
-                    "a recap stands for rounds before the newest, or says that it holds the newest too",
-                    || format!("{recap:?} after round {}", turn.round),
-                )?;
+                check_recap(recap, turn.round)?;
+                Ok(EntryMeaning::Other)
+            }
+            LogEntry::ThreadFold(fold) => {
+                turn.check_no_open_call("a fold")?;
+                check_fold(fold)?;
+                Ok(EntryMeaning::Other)
+            }
+            LogEntry::Shortened(short) => {
+                turn.check_no_open_call("a shorter form")?;
+                let round = turn.round;
+                self.check_short(short, round)?;
                 Ok(EntryMeaning::Other)
             }
             LogEntry::ContinuationPrompt { .. } => {
@@ -159,6 +164,17 @@ impl LogChecker {
                 Ok(EntryMeaning::Other)
             }
         }
+    }
+
+    fn check_short(&self, short: &ShortTexts, round: u32) -> Verdict<()> {
+        let mut results = short.results.iter();
+        let mut answers = short.answers.iter();
+        ensure(
+            results.all(|short| self.calls.contains(&short.call_id))
+                && answers.all(|short| short.round <= round),
+            "a shorter form is one of a call or an answer of its turn",
+            || format!("{short:?} after round {round}"),
+        )
     }
 
     fn open(&mut self, message_seq: u64) -> Verdict<EntryMeaning> {
@@ -289,4 +305,23 @@ fn rest_ms(envelope: &ToolEnvelope) -> Option<u64> {
 /// Returns true if a recap stands for the newest round too, and tells its model so.
 fn stands_for_newest(recap: &Recap, newest: u32) -> bool {
     recap.last_round == newest && recap.text.contains(NEWEST_IS_FOLDED.trim_start())
+}
+
+fn check_recap(recap: &Recap, round: u32) -> Verdict<()> {
+    let past = 0 < recap.first_round
+        && recap.first_round <= recap.last_round
+        && (recap.last_round < round || stands_for_newest(recap, round));
+    ensure(
+        past,
+        "a recap stands for rounds before the newest, or says that it holds the newest too",
+        || format!("{recap:?} after round {round}"),
+    )
+}
+
+fn check_fold(fold: &ThreadFold) -> Verdict<()> {
+    ensure(
+        fold.tokens_after <= fold.tokens_before || fold.cause.takes_pins(),
+        "a fold leaves less than it found",
+        || format!("{fold:?}"),
+    )
 }

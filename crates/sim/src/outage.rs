@@ -17,7 +17,7 @@ const OUTAGES: [ModelFailureKind; 8] = [
     ModelFailureKind::ServerError,
     ModelFailureKind::RateLimited,
     ModelFailureKind::Network,
-    ModelFailureKind::InvalidResponse,
+    ModelFailureKind::NotJson,
     ModelFailureKind::Quota,
     ModelFailureKind::Auth,
 ];
@@ -110,6 +110,8 @@ impl ObservedAgent {
     pub(crate) fn check_provider_end(&self, reason: TerminalReason) -> Verdict<()> {
         let failure = self.record.last_failure.as_ref();
         let by_trouble = failure.is_some_and(|failure| match failure.cause {
+            // An answer of an unknown form is not asked for again.
+            FailureCause::Provider(ModelFailureKind::InvalidResponse) => false,
             FailureCause::Provider(kind) => !kind.refuses_request(),
             FailureCause::HomeNotMade | FailureCause::HomeNotRemoved | FailureCause::Runtime => {
                 false

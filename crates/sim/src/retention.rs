@@ -1,11 +1,12 @@
 //! Retention as a fault: events and turns go while agents work, and what is left must be whole.
 
 use crate::store::{now, refused_by_store};
-use crate::violation::{Verdict, ensure};
-use crate::world::World;
+use crate::violation::{Verdict, ensure, violation};
+use crate::world::{InputResult, World};
+use holon_core::Input;
 use holon_domain::agent::Lifecycle;
 use holon_domain::log::{BlobHash, FrameRecord, LogEntry};
-use holon_domain::storage::HistoryRule;
+use holon_domain::storage::{HistoryPosition, HistoryRule};
 use holon_domain::{AgentId, limits};
 use holon_store::{Error, Store, Tx, WriteError};
 use std::collections::BTreeSet;
@@ -47,8 +48,32 @@ impl World {
 
     fn trim_history(&mut self, id: &AgentId) -> Verdict<()> {
         // A short run has fewer turns than a host keeps of every agent.
+        let rule = HistoryRule::AllBut(KEPT);
         loop {
-            let step = match now(self.store.trim_history(id, HistoryRule::AllBut(KEPT)))? {
+            let plan = now(self
+                .store
+                .history_step(id, HistoryPosition::default(), rule))?;
+            let through = match plan {
+                Ok(Some(step)) => step.entry,
+                Ok(None) => break,
+                Err(Error::Aside { .. }) => return Ok(()),
+                Err(error) => {
+                    return violation(
+                        "the next step of a removal can be planned",
+                        error.to_string(),
+                    );
+                }
+            };
+            match self.send(id, &Input::HistoryRemoval { through })? {
+                InputResult::Handled(_) => {}
+                InputResult::Refused(_)
+                | InputResult::Panicked
+                | InputResult::Failed
+                | InputResult::Aside
+                | InputResult::Died
+                | InputResult::Unknown(_) => return Ok(()),
+            }
+            let step = match now(self.store.trim_history(id, rule))? {
                 Ok(Some(step)) => step,
                 Ok(None) => break,
                 // The history of an agent that was put aside stays as it is.

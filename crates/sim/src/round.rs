@@ -14,11 +14,13 @@ use holon_domain::block::calls_of;
 use holon_domain::effect::EffectRecord;
 use holon_domain::guidance::Guidance;
 use holon_domain::limits;
+use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, PolicySource, ReasoningPolicy};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::web::WebTools;
 use holon_engine::model_request::{
-    ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    ThreadTerms,
 };
 use holon_engine::work_answer::{self, PlanFile};
 use holon_store::{Store, TurnLog};
@@ -48,6 +50,14 @@ const TERMS: RequestTerms = RequestTerms {
         fetch: false,
         search: false,
     },
+    thread: THREAD,
+};
+
+/// A small thread, so that short histories fold it too.
+const THREAD: ThreadTerms = ThreadTerms {
+    most_tokens: Some(3_000),
+    cold_after_ms: Some(60_000),
+    cold_tokens: 600,
 };
 
 impl World {
@@ -77,9 +87,13 @@ impl World {
         let files = RequestFiles {
             plan,
             guidance,
+            place: Place::default(),
             images: RequestImages::default(),
         };
-        let Some(request) = RoundRequest::new(rows, POLICY, files, TERMS) else {
+        let mut rows = rows;
+        let mut thread = KnownThread::default();
+        thread.take(&mut rows);
+        let Some(request) = RoundRequest::new(rows, &thread, POLICY, files, TERMS) else {
             return violation(
                 "an open turn has what a request is built from",
                 format!("{record:?}"),

@@ -9,7 +9,7 @@ pub(crate) mod recovery;
 mod tests;
 
 pub use list::{AgentPage, ListedAgent};
-pub(crate) use list::{list_every, list_visible, visible_after};
+pub(crate) use list::{every_after, list_every, list_visible, visible_after};
 pub use recovery::{RecoveryCursor, RecoveryPage};
 pub(crate) use recovery::{needs_attention, temporary_aside, to_recover};
 

@@ -8,7 +8,6 @@ use holon_domain::brief::{BriefKind, BriefRecord, BriefRow, BriefText};
 use holon_domain::decision::BriefSeq;
 use holon_domain::feed::SeqQuery;
 use rusqlite::{Connection, params};
-use std::collections::{BTreeMap, BTreeSet};
 
 const INSERT: &str = "INSERT INTO briefs (agent_no, seq, row) VALUES (?1, ?2, ?3)";
 pub(crate) const ONE: &str = "SELECT row FROM briefs WHERE agent_no = ?1 AND seq = ?2";
@@ -113,23 +112,6 @@ pub(crate) struct OutcomeWords {
     pub(crate) text: String,
     /// True if the runtime wrote them, because the request failed.
     pub(crate) is_failure: bool,
-}
-
-/// Reads the texts of the outcomes of turns, by turn. Only the newest briefs are searched.
-pub(crate) fn words_of_turns(
-    conn: &Connection,
-    no: AgentNo,
-    turns: &BTreeSet<u64>,
-    searched: usize,
-) -> Result<BTreeMap<u64, OutcomeWords>, Error> {
-    let mut words = BTreeMap::new();
-    for row in newest_rows(conn, no, searched)? {
-        let is_outcome = matches!(row.kind, BriefKind::Result | BriefKind::Failure);
-        if is_outcome && turns.contains(&row.turn_index) {
-            words.insert(row.turn_index, outcome_words(conn, no, row)?);
-        }
-    }
-    Ok(words)
 }
 
 /// Reads the text of one brief.

@@ -25,6 +25,8 @@ pub(crate) const END: &str = "UPDATE children SET live = 0 WHERE child = ?1 AND 
 /// An agent that owns itself has no depth, whatever an earlier build wrote.
 pub(crate) const DEPTH: &str = "SELECT depth FROM children WHERE child = ?1 AND +parent = ?2 AND supervised = 1 \
      ORDER BY spawn_no DESC LIMIT 1";
+pub(crate) const IS_LIVE_CHILD: &str =
+    "SELECT 1 FROM children WHERE child = ?1 AND supervised = 1 AND live = 1";
 pub(crate) const LIVE: &str =
     "SELECT count(*) FROM children WHERE root = ?1 AND supervised = 1 AND live = 1";
 pub(crate) const NEWEST: &str =
@@ -110,6 +112,12 @@ pub(crate) fn of_parent(conn: &Connection, id: &AgentId) -> Result<Vec<(AgentId,
         let name: String = row.get(0)?;
         Ok((agents::parse_id(&name)?, row.get(1)?))
     })
+}
+
+/// Returns true if an agent is a supervised child that has not ended.
+pub(crate) fn is_live_child(conn: &Connection, id: &AgentId) -> Result<bool, Error> {
+    let found = first(conn, IS_LIVE_CHILD, [id.as_str()], |_| Ok(()))?;
+    Ok(found.is_some())
 }
 
 /// Lists the children that go with an agent: each has a row and was made by it. A child whose settings cannot be read

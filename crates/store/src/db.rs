@@ -28,10 +28,14 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 use tokio::sync::{broadcast, watch};
 
 /// Bytes of the database header that name the journal mode; 1 is the rollback journal.
 const JOURNAL_BYTES: std::ops::Range<usize> = 18..20;
+/// Shortest time after a note of the progress until a commit notes it again. Longer than the pause between the commits
+/// of a busy host, which therefore pays for few notes.
+pub(crate) const NOTE_PAUSE: Duration = Duration::from_millis(250);
 
 /// The location of the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +64,8 @@ pub struct Db {
     pub(crate) lost: watch::Sender<Option<StoreLost>>,
     pub(crate) known: RefCell<KnownAgents>,
     note: Option<NoteFile>,
-    /// True once the periodic upkeep has run.
-    is_tended: bool,
+    /// Time at which the progress was noted last; absent before the first upkeep.
+    pub(crate) noted_at: Option<Instant>,
     findings: Vec<String>,
     epoch: String,
     occupant: Occupant,
@@ -174,7 +178,7 @@ impl Db {
             lost: watch::Sender::new(None),
             known: RefCell::default(),
             note: None,
-            is_tended: false,
+            noted_at: None,
             findings: Vec::new(),
             epoch,
             occupant,
@@ -205,7 +209,7 @@ impl Db {
         let mut copy = Connection::open_in_memory()?;
         rusqlite::backup::Backup::new(&self.conn, &mut copy)?.run_to_completion(
             i32::MAX,
-            std::time::Duration::ZERO,
+            Duration::ZERO,
             None,
         )?;
         let mut image = copy.serialize("main")?.to_vec();
@@ -281,11 +285,14 @@ impl Db {
         lost.into()
     }
 
-    /// Records the progress of the first commits, before they are acknowledged. Without that, nothing would tell of
-    /// commits that are lost before the first upkeep.
+    /// Records the progress of the first commits of a process, and of the first one after a pause, before they are
+    /// acknowledged. Without that, nothing would tell of commits that are lost before the next upkeep.
     pub(crate) fn note_first_commits(&mut self) {
-        if self.is_tended {
-            return;
+        if let Some(noted) = &mut self.noted_at {
+            if noted.elapsed() < NOTE_PAUSE {
+                return;
+            }
+            *noted = Instant::now();
         }
         if let Some(note) = &mut self.note
             && let Ok(progress) = Progress::of(&self.conn)
@@ -296,7 +303,7 @@ impl Db {
 
     /// Periodic upkeep: records the store's progress, and keeps the reserve for the next start.
     pub(crate) fn tend(&mut self) {
-        self.is_tended = true;
+        self.noted_at = Some(Instant::now());
         let (Location::File(path), Some(note)) = (&self.location, &mut self.note) else {
             return;
         };

@@ -10,6 +10,11 @@ use std::path::PathBuf;
 const PRIMARY: i32 = 0xff;
 /// Stands for the table where SQLite reports a value without one.
 const UNNAMED_TABLE: &str = "row";
+/// Precede the number of a column, and the name of a table.
+const COLUMN: &str = "column ";
+const OF: &str = "of ";
+/// Columns of numbers that tell which row it is.
+const ROW_NUMBERS: usize = 2;
 /// Bytes of a fact that an error shows.
 const FACT_PREVIEW_BYTES: usize = 200;
 
@@ -189,9 +194,29 @@ impl Error {
         }
     }
 
-    /// Returns true if a row cannot be read and the fault does not say of which table it is.
-    pub(crate) fn names_no_table(&self) -> bool {
-        matches!(self, Self::Row { table, .. } if *table == UNNAMED_TABLE)
+    /// Names the row of a query whose fault says no more than the number of a column: its table, the numbers by which
+    /// it can be found, and the column's name.
+    pub(crate) fn in_row(self, sql: &str, row: &rusqlite::Row<'_>) -> Self {
+        match self {
+            Self::Row { table, key, reason } if table == UNNAMED_TABLE => {
+                let column = key.strip_prefix(COLUMN).and_then(|no| no.parse().ok());
+                let key = column.map_or(key, |column| describe(sql, row, column));
+                Self::Row { table, key, reason }
+            }
+            other => other,
+        }
+    }
+
+    /// Returns the row that cannot be read and the reason, in words for a list of such rows.
+    pub(crate) fn unreadable_row(&self) -> Option<String> {
+        match self {
+            Self::Row { table, key, reason } if *table == UNNAMED_TABLE => {
+                let row = key.strip_prefix(OF).unwrap_or(key);
+                Some(format!("{row}: {reason}"))
+            }
+            Self::Row { table, key, reason } => Some(format!("{table} {key}: {reason}")),
+            _ => None,
+        }
     }
 
     /// Returns true if the disk is full.
@@ -252,6 +277,30 @@ impl Error {
     }
 }
 
+/// Names a row by its table and the numbers in it, and one of its columns.
+fn describe(sql: &str, row: &rusqlite::Row<'_>, column: usize) -> String {
+    let table = sql.split_once(" FROM ");
+    let table = table.and_then(|(_, rest)| rest.split_whitespace().next());
+    let mut key = format!("{OF}{}", table.unwrap_or("a query"));
+    let names = row.as_ref();
+    // The name of an expression is its text, which says nothing to the reader.
+    let name = |column: usize| {
+        let name = names.column_name(column).ok();
+        name.filter(|name| {
+            name.bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+        })
+    };
+    let others = (0..names.column_count()).filter(|other| *other != column);
+    let numbers = others.filter_map(|other| {
+        let number = row.get_ref(other).ok()?.as_i64().ok()?;
+        Some(format!(", {} {number}", name(other)?))
+    });
+    key.extend(numbers.take(ROW_NUMBERS));
+    let named = name(column).map_or_else(|| column.to_string(), str::to_owned);
+    format!("{key}, {COLUMN}{named}")
+}
+
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
         // A value that does not fit its column is the fault of one row, not of the database.
@@ -262,11 +311,14 @@ impl From<rusqlite::Error> for Error {
         {
             return Self::Row {
                 table: UNNAMED_TABLE,
-                key: format!("column {column}"),
+                key: format!("{COLUMN}{column}"),
                 // The name of a column without one is the statement, which says nothing to the reader.
                 reason: match &error {
                     rusqlite::Error::InvalidColumnType(_, _, found) => {
                         format!("it holds a value of the type {found}")
+                    }
+                    rusqlite::Error::IntegralValueOutOfRange(_, found) => {
+                        format!("it holds the number {found}")
                     }
                     other => other.to_string(),
                 },

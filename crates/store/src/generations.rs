@@ -10,6 +10,8 @@ pub(crate) const NEWEST: &str = "SELECT value FROM meta WHERE key = 'generation'
 const RAISE: &str = "INSERT INTO meta (key, value) VALUES ('generation', ?1) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
 
+const LOSE: &str = "DELETE FROM meta WHERE key = 'generation'";
+
 /// Largest step of the counter at once. Agents of builds that numbered each agent separately are ahead of it by a
 /// little. A damaged row that claims more is that agent's fault and must not use up the numbers of the others.
 const LONGEST_LEAP: u64 = 1 << 32;
@@ -51,11 +53,16 @@ fn counter(conn: &Connection) -> Result<Option<u64>, Error> {
 
 /// Raises a counter that is below a generation in use, at the open of a store: it was lowered from outside. A row that
 /// claims more than one leap beyond the counter is damaged and counts for nothing. A lost counter is replaced when the
-/// next generation is given out.
+/// next generation is given out, and so is one so near to its end that no row can have brought it there.
 pub(crate) fn check(conn: &Connection) -> Result<(), Error> {
     let Some(counted) = counter(conn)? else {
         return Ok(());
     };
+    if counted > LARGEST_FOUND - LONGEST_LEAP && largest_in_use(conn)? < counted - LONGEST_LEAP {
+        tracing::warn!(counted, "the counter of generations in `meta` is damaged");
+        run(conn, LOSE, [])?;
+        return Ok(());
+    }
     let most = counted.saturating_add(LONGEST_LEAP).min(LARGEST_FOUND);
     let in_use = first(conn, IN_USE, [most], |row| Ok(row.get(0)?))?;
     let in_use: u64 = in_use.unwrap_or(0);
@@ -138,6 +145,19 @@ mod tests {
         take(&db.conn, 5).expect("given out");
         check(&db.conn).expect("looks");
         assert_eq!(newest(&db.conn), Ok(5), "a counter that is ahead stays");
+    }
+
+    #[test]
+    fn a_counter_at_its_end_that_no_row_has_reached_is_damaged_and_agents_are_made() {
+        let mut db = Db::in_memory().expect("opens");
+        let record = crate::samples::agent("a");
+        db.write(|tx| tx.create_agent(&record)).expect("creates");
+        for damage in [LARGEST_FOUND, LARGEST_FOUND - 9] {
+            run(&db.conn, RAISE, [damage.to_string()]).expect("changes");
+            check(&db.conn).expect("looks");
+            assert_eq!(newest(&db.conn), Ok(1), "{damage}");
+        }
+        take(&db.conn, 2).expect("given out");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! Invariants:
 //! - What goes of the log, the briefs and the events is a prefix of each. A cursor behind it stays valid.
-//! - An open turn and what a prompt shows of earlier turns stay. If the store only needs space, the newest messages stay
-//!   with their turns.
+//! - An open turn and the thread that it shows stay. By age, the thread of a resting agent stays too. If the store needs
+//!   space, the newest messages stay with their turns, and the thread was moved to them before.
 //! - A brief or a report that takes its words from a removed entry gets a copy of them in the same commit.
 //! - A message stays while it is not final, while a kept entry, the open turn, open work or an active task names it, and
 //!   if it is the newest one of the operator.
@@ -26,8 +26,7 @@ use crate::row::{AgentNo, all_readable, first, json, limit, run};
 use crate::{agents, log};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentSettings};
-use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES, RECENT_MESSAGES};
-use holon_domain::prompt_plan::first_turn_shown;
+use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES};
 use holon_domain::queue::MessageSeq;
 use holon_domain::storage::{
     HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, RemovedHistory,
@@ -54,7 +53,7 @@ const HOLDERS: &str = "SELECT agent_id, settings, (SELECT at FROM log l WHERE l.
      ORDER BY seq LIMIT 1) FROM agents a WHERE aside IS NULL AND settings IS NOT NULL";
 
 /// Position behind every entry.
-const NEWEST: LogSeq = i64::MAX as u64;
+pub(crate) const NEWEST: LogSeq = i64::MAX as u64;
 
 /// One entry of the log, as far as retention reads it.
 struct Entry {
@@ -175,32 +174,24 @@ fn floor(
 ) -> Result<Option<LogSeq>, Error> {
     let open = agent.open_turn.as_ref();
     let before = open.map_or(NEWEST, |turn| turn.first_entry);
-    let shown = first_entry_shown(conn, no, agent, before)?;
+    let shown = first_entry_shown(agent).min(before);
     match rule {
-        HistoryRule::OlderThan(_) => Ok(shown.or_else(|| open.map(|turn| turn.first_entry))),
+        HistoryRule::OlderThan(_) => Ok(Some(shown)),
         HistoryRule::AllBut(messages) => {
             // Messages that joined the open turn are not history yet.
             let newest = log::taken(conn, no, before, messages)?;
             let oldest = newest.last().filter(|_| newest.len() == messages);
-            let shown = open.and(shown).unwrap_or(NEWEST);
+            // The thread of a resting agent was moved before; that of an open turn stays as it is.
+            let shown = open.map_or(NEWEST, |_| shown);
             Ok(oldest.map(|taken| taken.seq.min(shown)))
         }
     }
 }
 
-/// Returns the first entry of the history that the prompt of the open turn shows, or else that of the next turn.
-fn first_entry_shown(
-    conn: &Connection,
-    no: AgentNo,
-    agent: &AgentRecord,
-    before: LogSeq,
-) -> Result<Option<LogSeq>, Error> {
-    let open = agent.open_turn.as_ref();
-    let turn = open.map_or(agent.counters.turns + 1, |turn| turn.turn_index);
-    let first = first_turn_shown(turn);
-    let shown = log::taken(conn, no, before, 2 * RECENT_MESSAGES)?;
-    let mut shown = shown.iter().filter(|taken| taken.turn_index >= first);
-    Ok(shown.next_back().map(|taken| taken.seq))
+/// Returns the first entry of the agent's thread, which the next request shows.
+fn first_entry_shown(agent: &AgentRecord) -> LogSeq {
+    let pins = agent.thread.pins.iter().map(|pin| pin.first_entry);
+    pins.fold(agent.thread.from_entry, LogSeq::min)
 }
 
 /// Chooses the entries of a step: whole turns, or a part of a turn that is longer than a step.

@@ -1,7 +1,8 @@
 //! The kept_replies table: replies to requests with an idempotency key. Belongs to the host, not to an agent.
 //!
 //! A row is older than its time by at most the pace of new ones: each new row removes a few expired ones. Of large replies
-//! only the newest are kept; an older one leaves its row with an empty text, so that its request stays decided.
+//! only the newest are kept; an older one leaves its row with an empty text, so that its request stays decided. So does
+//! the request of a row that cannot be read.
 
 use crate::error::Error;
 use crate::row::{first, limit, run};
@@ -41,16 +42,29 @@ fn possible_at(now: Timestamp) -> i64 {
 pub(crate) fn one(conn: &Connection, id: &str, now: Timestamp) -> Result<Option<KeptReply>, Error> {
     let bounds = params![id, expired_at(now), possible_at(now)];
     let found = first(conn, ONE, bounds, |row| {
-        Ok(KeptReply {
-            digest: row.get(0)?,
-            reply: row.get(1)?,
-            birth: row.get(2)?,
-        })
+        let text = |column| -> Result<Option<String>, Error> {
+            Ok(row.get_ref(column)?.as_str().ok().map(str::to_owned))
+        };
+        Ok((text(0)?, text(1)?, row.get(2)?))
     })?;
-    match found {
-        Some(kept) => check_birth(conn, id, kept).map(Some),
-        None => Ok(None),
-    }
+    let Some((digest, reply, birth)) = found else {
+        return Ok(None);
+    };
+    let kept = match (digest, reply) {
+        (Some(digest), Some(reply)) => KeptReply {
+            digest: Some(digest),
+            reply,
+            birth,
+        },
+        (digest, _) => {
+            tracing::error!(id, "a row of `kept_replies` is damaged");
+            KeptReply {
+                birth,
+                ..KeptReply::damaged(digest)
+            }
+        }
+    };
+    check_birth(conn, id, kept).map(Some)
 }
 
 /// Checks the birth of a reply. If no agent can have it, the row is damaged, and its request stays decided for every agent.
@@ -111,8 +125,8 @@ mod tests {
         let found = |id: &str, now: i64| one(conn, id, at(now)).expect("reads");
         let kept = found("a", 999 + day).expect("is kept");
         assert_eq!(
-            (kept.digest.as_str(), kept.reply.as_str()),
-            ("digest of a", "1")
+            (kept.digest.as_deref(), kept.reply.as_str()),
+            (Some("digest of a"), "1")
         );
         assert_eq!(found("a", 1_000 + day), None);
         assert_eq!(found("b", 1_000), None);
@@ -167,7 +181,7 @@ mod tests {
         assert_eq!(kept("small").reply, "1");
         for number in 0..KEPT_REPLIES_LARGE + 9 {
             let found = kept(&number.to_string());
-            assert_eq!(found.digest, format!("digest of {number}"));
+            assert!(found.answers(&key(&number.to_string())), "{number}");
             assert_eq!(found.is_removed(), number < 9, "{number}");
         }
     }
@@ -192,6 +206,30 @@ mod tests {
                 Err(KeptReplyGap::Unreadable),
                 "{damage}"
             );
+        }
+    }
+
+    #[test]
+    fn a_reply_that_is_no_text_is_unreadable_and_its_request_stays_decided() {
+        let damages = [("reply", [true, false]), ("digest", [true, true])];
+        for (column, answered) in damages {
+            let mut db = Db::in_memory().expect("opens");
+            let (id, at) = (crate::samples::id("a"), Timestamp::from_millis(9_000));
+            let mut record = crate::samples::agent("a");
+            record.generation = 7;
+            db.write(|tx| tx.create_agent(&record)).expect("creates");
+            let conn = &db.conn;
+            keep(conn, &key("k"), Some(&id), "1", at).expect("keeps");
+            let damage = format!("UPDATE kept_replies SET {column} = CAST(x'ff' AS TEXT)");
+            conn.execute(&damage, []).expect("changes");
+            let kept = one(conn, "k", at).expect("reads").expect("kept");
+            assert_eq!(kept.read::<u64>(), Err(KeptReplyGap::Unreadable));
+            assert!(kept.belongs_to(7) && !kept.belongs_to(8), "{column}");
+            let other = RequestKey {
+                digest: "another".to_owned(),
+                ..key("k")
+            };
+            assert_eq!([key("k"), other].map(|key| kept.answers(&key)), answered);
         }
     }
 

@@ -57,6 +57,7 @@ mod output_refs;
 mod owner;
 mod page_reader;
 mod passed_over;
+mod past_rows;
 #[cfg(test)]
 mod plan_steps;
 #[cfg(test)]
@@ -123,8 +124,9 @@ pub use memory_rows::StoredProfile;
 pub use model_limits::LearnedModel;
 pub use owner::{HomeOwner, home_owner, is_home_denied, owner_pid, start_time};
 pub use page_reader::DraftRows;
+pub use past_rows::{PastRows, PastTurnRows};
 pub use prompt_rows::{PromptRows, RoundUsage, StoredPrompt};
-pub use reader::{HistoryItem, Reader};
+pub use reader::Reader;
 pub use readers::Readers;
 pub use row::AgentNo;
 pub use sqlite::SqliteStore;

@@ -5,8 +5,11 @@
 
 use crate::error::Error;
 use crate::row::{AgentNo, all, first, limit, run};
+use crate::work_items;
 use holon_domain::decision::{BriefSeq, Fact};
+use holon_domain::limits::EPISODES_OF_COMPLETED_ITEM;
 use holon_domain::memory::{EpisodeSeq, MemoryKind};
+use holon_domain::work_item::WorkItemState;
 use holon_domain::{BriefId, WorkItemId};
 use rusqlite::{Connection, params};
 
@@ -28,6 +31,9 @@ pub(crate) const NOTE_TAKEN: &str =
 const AGENTS: &str = "SELECT agent_id FROM agents a WHERE EXISTS \
      (SELECT 1 FROM memory_outbox o WHERE o.agent_no = a.agent_no) ORDER BY agent_id LIMIT ?1";
 
+pub(crate) const EPISODES_OF_ITEM: &str = "SELECT seq FROM episodes \
+     WHERE agent_no = ?1 AND work_item_id = ?2 ORDER BY seq DESC LIMIT ?3";
+
 const EVERY_AGENT: &str =
     "SELECT agent_id FROM agents WHERE agent_id > ?1 AND aside IS NULL ORDER BY agent_id LIMIT ?2";
 
@@ -43,7 +49,7 @@ pub(crate) enum MemorySource {
 
 impl MemorySource {
     /// Returns the source that a fact writes; `None` for facts that memory does not hold.
-    pub(crate) fn of(fact: &Fact) -> Option<Self> {
+    fn of(fact: &Fact) -> Option<Self> {
         match fact {
             Fact::BriefWritten { seq, .. } => Some(Self::Brief(*seq)),
             Fact::WorkItemWritten(item) => Some(Self::WorkItem(item.id.clone())),
@@ -87,6 +93,27 @@ impl MemorySource {
             Self::Episode(_) => MemoryKind::Episode,
         }
     }
+}
+
+/// Lists the sources whose documents a fact is about to change. An item that is completed takes the open ends of its
+/// episodes back, so their documents change with it.
+pub(crate) fn changed_by(
+    conn: &Connection,
+    no: AgentNo,
+    fact: &Fact,
+) -> Result<Vec<MemorySource>, Error> {
+    let mut sources: Vec<MemorySource> = MemorySource::of(fact).into_iter().collect();
+    if let Fact::WorkItemWritten(item) = fact
+        && item.state == WorkItemState::Completed
+        && !work_items::is_completed(conn, no, &item.id)?
+    {
+        let most = limit(EPISODES_OF_COMPLETED_ITEM);
+        let values = params![no.0, item.id.as_str(), most];
+        sources.extend(all(conn, EPISODES_OF_ITEM, values, |row| {
+            Ok(MemorySource::Episode(row.get(0)?))
+        })?);
+    }
+    Ok(sources)
 }
 
 /// Notes in the commit of a source that it was written.
@@ -161,8 +188,103 @@ pub(crate) fn every_agent(
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::db::Db;
-    use crate::samples::{Scribe, id};
+    use crate::memory_index::MemoryIndex;
+    use crate::samples::{Scribe, at, id, work_item};
+    use holon_domain::memory::{
+        EpisodeBoundary, EpisodeContent, EpisodeRecord, MemorySearch, SourceRef,
+    };
+    use holon_domain::work_item::WorkItemRecord;
+    use holon_domain::{AgentId, EpisodeId};
+
+    fn follow(db: &Db, index: &mut MemoryIndex, agent: &AgentId) {
+        let owner = db.reader().memory_owner(agent).unwrap().expect("an agent");
+        while let Some(batch) = db.reader().memory_batch(agent, index.position()).unwrap() {
+            index.apply(&owner, batch).unwrap();
+        }
+    }
+
+    /// An episode that ended with open work.
+    fn episode(seq: EpisodeSeq, item: &WorkItemRecord) -> EpisodeRecord {
+        EpisodeRecord {
+            id: EpisodeId::from_stored(format!("ep_{seq}")),
+            seq,
+            agent_id: item.agent_id.clone(),
+            created_at: at(1_000),
+            boundary_reason: EpisodeBoundary::ActiveWorkSwitched,
+            content: EpisodeContent {
+                workspace_id: item.workspace_id.clone(),
+                start_turn_index: seq,
+                end_turn_index: seq,
+                start_message_count: 0,
+                end_message_count: 1,
+                current_work_item_id: Some(item.id.clone()),
+                objective: Some("the lantern".to_owned()),
+                work_summary: None,
+                scope_hints: Vec::new(),
+                working_set_files: Vec::new(),
+                commands: Vec::new(),
+                verification: Vec::new(),
+                decisions: Vec::new(),
+                carry_forward: vec!["light the lantern".to_owned()],
+                waiting_on: Vec::new(),
+            },
+            summary: "turn 1: the lantern\nleft to do: light the lantern".to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_memory_of_an_episode_follows_the_later_completion_of_its_item() {
+        let mut db = Db::in_memory().unwrap();
+        let mut scribe = Scribe::new("a");
+        let no = db.write(|tx| tx.create_agent(&scribe.record)).unwrap();
+        let (agent, mut item) = (id("a"), work_item(&id("a"), "lantern"));
+        let archived = episode(1, &item);
+        let source = SourceRef::episode(&archived.id);
+        scribe.fact(Fact::WorkItemWritten(Box::new(item.clone())));
+        scribe.fact(Fact::EpisodeArchived(Box::new(archived)));
+        let decision = scribe.event().decide();
+        db.write(|tx| tx.apply(no, &decision)).unwrap();
+
+        let owner = db.reader().memory_owner(&agent).unwrap().expect("an agent");
+        let mut index = MemoryIndex::in_memory(&owner).unwrap();
+        follow(&db, &mut index, &agent);
+        let search = MemorySearch {
+            query: "lantern".to_owned(),
+            limit: 10,
+            include_all_workspaces: true,
+        };
+        let workspace = item.workspace_id.clone();
+        let told = |index: &mut MemoryIndex| {
+            let found = index.search(&search, &workspace, at(2_000));
+            let hits = found.unwrap().hits;
+            let hit = hits.iter().find(|hit| hit.provenance.source_ref == source);
+            let snippet = hit.expect("the episode is found").snippet.clone();
+            (index.get(&source).unwrap().unwrap().body, snippet)
+        };
+        let (body, snippet) = told(&mut index);
+        assert!(body.contains("light the lantern"), "{body}");
+        assert!(snippet.contains("light the lantern"), "{snippet}");
+
+        item.state = WorkItemState::Completed;
+        for revision in 2..4 {
+            item.revision = revision;
+            scribe.fact(Fact::WorkItemWritten(Box::new(item.clone())));
+            let decision = scribe.event().decide();
+            db.write(|tx| tx.apply(no, &decision)).unwrap();
+            let pending = db.reader().memory_pending(&agent, index.position());
+            let expected = if revision == 2 { 2 } else { 1 };
+            assert_eq!(pending, Ok(expected), "the completion alone changes it");
+            follow(&db, &mut index, &agent);
+            let (body, snippet) = told(&mut index);
+            assert!(body.contains("the lantern"), "{body}");
+            for text in [body, snippet] {
+                assert!(!text.contains("light the lantern"), "{text}");
+                assert!(!text.to_lowercase().contains("left to do"), "{text}");
+            }
+        }
+    }
 
     #[test]
     fn every_agent_is_listed_in_pages_by_name() {

@@ -7,7 +7,7 @@ use crate::memory_outbox::{self, MemorySource};
 use crate::memory_reads::EpisodeRange;
 use crate::reader::Reader;
 use crate::row::{AgentNo, Unreadable, all, limit, readable};
-use crate::{briefs, episodes, open, work_items, workspace_profiles};
+use crate::{briefs, episodes, history, log, open, work_items, workspace_profiles};
 use holon_domain::brief::BriefRecord;
 use holon_domain::limits::{MEMORY_CATCH_UP_STEP, MEMORY_REBUILD_STEP};
 use holon_domain::memory::{
@@ -15,7 +15,7 @@ use holon_domain::memory::{
     WorkingMemoryState, WorkspaceProfile,
 };
 use holon_domain::work_item::{TodoState, WorkItemRecord, WorkItemState};
-use holon_domain::{AgentId, WorkItemId, WorkspaceId, text};
+use holon_domain::{AgentId, Timestamp, WorkItemId, WorkspaceId, text};
 use rusqlite::{Connection, params};
 use serde_json::{Map, Value, json};
 
@@ -27,6 +27,9 @@ pub(crate) const WORK_ITEMS: &str = "SELECT work_item_id FROM work_items \
      WHERE agent_no = ?1 AND work_item_id > ?2 ORDER BY work_item_id LIMIT ?3";
 /// Longest title of a document, in bytes.
 const TITLE_BYTES: usize = 160;
+
+/// Newest messages that are searched for the first one of a turn. An open episode has few turns.
+const RECENT_MESSAGES: usize = 256;
 
 /// The kinds that a rebuild reads from tables, in this order.
 const BUILT: [MemoryKind; 3] = [MemoryKind::WorkItem, MemoryKind::Episode, MemoryKind::Brief];
@@ -159,6 +162,18 @@ impl Reader<'_> {
         }
     }
 
+    /// Returns the time at which a turn took its first message. `None` if it is none of the newest turns, or if its rows
+    /// are gone or cannot be read.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn turn_begun_at(&self, no: AgentNo, turn_index: u64) -> Result<Option<Timestamp>, Error> {
+        let taken = log::taken(self.conn(), no, history::NEWEST, RECENT_MESSAGES);
+        let taken = readable(self.conn(), taken)?.unwrap_or_default();
+        let mut of_turn = taken.iter().filter(|taken| taken.turn_index == turn_index);
+        Ok(of_turn.next_back().map(|first| first.at))
+    }
+
     fn build_step(
         &self,
         id: &AgentId,
@@ -226,7 +241,7 @@ impl Reader<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredProfile {
     pub profile: WorkspaceProfile,
-    pub written_at: holon_domain::Timestamp,
+    pub written_at: Timestamp,
 }
 
 /// The step that begins a rebuild: nothing is kept of the tables, and changes from now on come behind it.

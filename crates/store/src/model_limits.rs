@@ -1,8 +1,11 @@
 //! The model_limits table: limits and token ratios of models that their providers revealed. Belongs to the host, not to
 //! an agent.
+//!
+//! What a row holds can be learned again, and every agent with the model reads it. So a row that cannot be read counts as
+//! none, and the next lesson replaces it.
 
 use crate::error::Error;
-use crate::row::{all_readable, first, run};
+use crate::row::{Unreadable, all_readable, run};
 use holon_domain::provider::{AskedServer, LearnedLimits, LimitSource, StoredLimits};
 use holon_domain::token_ratio::TokenRatio;
 use holon_domain::{Timestamp, limits};
@@ -29,6 +32,7 @@ pub(crate) const LEARN: &str = "INSERT INTO model_limits (model_ref, endpoint, c
          CASE WHEN endpoint IS excluded.endpoint THEN token_ratio END)";
 pub(crate) const ONE: &str = "SELECT context_window_tokens, max_output_tokens, window_source, \
      stated_window_tokens, endpoint, token_ratio FROM model_limits WHERE model_ref = ?1";
+const FORGET: &str = "DELETE FROM model_limits WHERE model_ref = ?1";
 const ALL: &str = "SELECT context_window_tokens, max_output_tokens, window_source, stated_window_tokens, endpoint, \
      token_ratio, model_ref, window_learned_at, output_learned_at FROM model_limits ORDER BY model_ref";
 
@@ -58,6 +62,11 @@ pub(crate) fn learn(
         token_ratio,
     } = limits;
     let at = at.as_millis();
+    // What a lesson does not contain stays, so it would leave the unreadable part of a row.
+    match read(conn, model_ref, Unreadable::Fails) {
+        Err(fault) if fault.concerns_one_agent() => run(conn, FORGET, [model_ref])?,
+        readable => readable.map(|_| 0)?,
+    };
     run(
         conn,
         LEARN,
@@ -76,10 +85,14 @@ pub(crate) fn learn(
     Ok(())
 }
 
-/// Reads the limits of a model. An implausible number counts as unknown: the row serves every agent with this model and
-/// must not stop them.
+/// Reads the limits of a model. An implausible number and a row that cannot be read count as unknown: the row serves
+/// every agent with this model and must not stop them.
 pub(crate) fn of(conn: &Connection, model_ref: &str) -> Result<StoredLimits, Error> {
-    let row = first(conn, ONE, params![model_ref], |row| {
+    read(conn, model_ref, Unreadable::IsPassedOver)
+}
+
+fn read(conn: &Connection, model_ref: &str, unreadable: Unreadable) -> Result<StoredLimits, Error> {
+    let row = unreadable.first(conn, ONE, params![model_ref], |row| {
         Ok(to_limits(model_ref, row)?)
     })?;
     Ok(row.unwrap_or_default())
@@ -163,6 +176,41 @@ mod tests {
         assert_eq!(known(-1, 4_096), (None, Some(4_096)));
         assert_eq!(known(32_000, 0), (Some(32_000), None));
         assert_eq!(known(i64::MIN, i64::MAX), (None, None));
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_counts_as_none_and_the_next_lesson_replaces_it() {
+        let ratio = TokenRatio::try_from(1_250).expect("a ratio");
+        let window = LearnedLimits {
+            context_window_tokens: Some(32_000),
+            ..LearnedLimits::default()
+        };
+        let lesson = LearnedLimits {
+            token_ratio: Some(ratio),
+            ..LearnedLimits::default()
+        };
+        for column in ["window_source", "endpoint"] {
+            let db = Db::in_memory().expect("opens");
+            let (server, at) = (AskedServer::default(), Timestamp::from_millis(1));
+            for model in ["p/m", "p/other"] {
+                learn(&db.conn, model, &server, window, at).expect("is learned");
+            }
+            let damage = format!(
+                "UPDATE model_limits SET {column} = CAST(x'ff' AS TEXT) WHERE model_ref = 'p/m'"
+            );
+            db.conn.execute(&damage, []).expect("changes");
+            assert_eq!(of(&db.conn, "p/m"), Ok(StoredLimits::default()), "{column}");
+            let models = all(&db.conn).expect("reads");
+            assert_eq!(models.len(), 1, "{column}");
+            learn(&db.conn, "p/m", &server, lesson, at).expect("is learned");
+            let known = of(&db.conn, "p/m").expect("reads").limits;
+            assert_eq!(
+                (known.token_ratio, known.context_window_tokens),
+                (Some(ratio), None),
+                "{column}"
+            );
+            assert_eq!(all(&db.conn).expect("reads").len(), 2, "{column}");
+        }
     }
 
     #[test]

@@ -36,7 +36,10 @@ pub(crate) struct Progress {
 impl Progress {
     /// Reads the progress of a database; `None` if it has no event.
     pub(crate) fn of(conn: &Connection) -> Result<Option<Self>, Error> {
-        let removals = first(conn, COUNTED, [], |row| Ok(row.get(0)?))?;
+        // No build counts below zero, and a damaged counter must not keep the store from being opened.
+        let removals = first(conn, COUNTED, [], |row| {
+            Ok(u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0))
+        })?;
         first(conn, NEWEST, [], |row| {
             Ok(Self {
                 row_no: row.get(0)?,

@@ -3,22 +3,23 @@
 
 use crate::error::Error;
 use crate::host_events::{HostQuery, HostRows};
-use crate::reader::{HistoryItem, Reader};
+use crate::past_rows::{self, PastRows};
+use crate::reader::Reader;
 use crate::row::AgentNo;
 use crate::tombstones::Tombstone;
 use crate::turn_rows::{self, MemoryRows};
 use crate::{briefs, host_events, tombstones, transcript, work_rows};
+use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::brief::BriefRecord;
 use holon_domain::delegation::ChildFacts;
 use holon_domain::feed::SeqQuery;
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::first_turn_shown;
-use holon_domain::queue::QueueStatus;
+use holon_domain::queue::{MessageSeq, QueueStatus};
 use holon_domain::task::TaskRecord;
 use holon_domain::transcript::TranscriptEntry;
+use holon_domain::turn::LogSeq;
 use holon_domain::work_item::WorkOverview;
-use holon_domain::{AgentId, limits};
 
 impl Reader<'_> {
     /// Returns a page of briefs in ascending order.
@@ -57,6 +58,18 @@ impl Reader<'_> {
         tombstones::one(self.conn(), id.as_str())
     }
 
+    /// Returns the position of the first log entry of a turn; `None` if the log holds nothing of it.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn first_entry_of_turn(
+        &self,
+        no: AgentNo,
+        turn_index: u64,
+    ) -> Result<Option<LogSeq>, Error> {
+        past_rows::first_entry(self, no, turn_index)
+    }
+
     /// Reads the rows that the first request of an agent's next turn would show.
     ///
     /// # Errors
@@ -68,11 +81,13 @@ impl Reader<'_> {
             None => None,
         };
         let operator = operator.filter(|entry| entry.status != QueueStatus::Dropped);
-        let first_turn = first_turn_shown(turn_index);
         Ok(DraftRows {
             turn_index,
-            history: self.history(no, first_entry, first_turn, 2 * limits::RECENT_MESSAGES)?,
-            operator: operator.map(|entry| entry.envelope),
+            past: PastRows {
+                base: past_rows::base(self, no, &agent.thread, first_entry)?,
+                ..past_rows::read(self, no, &agent.thread, 0, first_entry)?
+            },
+            operator: operator.map(|entry| (entry.seq, entry.envelope)),
             work: work_rows::shown(self, no, agent, first_entry)?,
             memory: turn_rows::memory(self, no, agent)?,
             children: self.children_at_work(no, agent)?,
@@ -85,10 +100,10 @@ impl Reader<'_> {
 #[derive(Debug, Clone)]
 pub struct DraftRows {
     pub turn_index: u64,
-    /// Messages of earlier turns with their answers, oldest first.
-    pub history: Vec<HistoryItem>,
+    /// The agent's thread before the turn.
+    pub past: PastRows,
     /// Newest message of the operator. Absent if there is none.
-    pub operator: Option<MessageEnvelope>,
+    pub operator: Option<(MessageSeq, MessageEnvelope)>,
     pub work: WorkOverview,
     pub memory: MemoryRows,
     /// Tasks that stand for children, with what the agent is shown of each, oldest first.

@@ -18,9 +18,10 @@ const DESCRIPTION_BYTES: usize = 200;
 /// Descriptions of the rows of each file.
 static ROWS: Mutex<BTreeMap<PathBuf, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
-/// Notes a row that is passed over. `sql` is the query that found it, which names the table where the fault does not.
-pub(crate) fn note(conn: &Connection, sql: Option<&str>, fault: &Error) {
-    let description = describe(sql, fault);
+/// Notes a row that is passed over.
+pub(crate) fn note(conn: &Connection, fault: &Error) {
+    let description = fault.unreadable_row().unwrap_or_else(|| fault.to_string());
+    let description = text::preview(&description, DESCRIPTION_BYTES);
     let mut all = ROWS.lock().unwrap_or_else(PoisonError::into_inner);
     let rows = all.entry(path_of(conn)).or_default();
     if rows.len() < PASSED_OVER_KEPT && rows.insert(description) {
@@ -45,23 +46,6 @@ fn path_of(conn: &Connection) -> PathBuf {
     PathBuf::from(conn.path().unwrap_or_default())
 }
 
-fn describe(sql: Option<&str>, fault: &Error) -> String {
-    let described = match (fault, sql.and_then(table_of)) {
-        (Error::Row { key, reason, .. }, Some(table)) if fault.names_no_table() => {
-            format!("{table}, {key}: {reason}")
-        }
-        (Error::Row { table, key, reason }, _) => format!("{table} {key}: {reason}"),
-        (fault, _) => fault.to_string(),
-    };
-    text::preview(&described, DESCRIPTION_BYTES)
-}
-
-/// Returns the first table that a query reads.
-fn table_of(sql: &str) -> Option<&str> {
-    let (_, from) = sql.split_once(" FROM ")?;
-    from.split_whitespace().next()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +67,7 @@ mod tests {
         }
         let noted = of(&conn);
         assert_eq!(noted.count, 1);
-        assert!(noted.first[0].starts_with("shelf, column 0: "), "{noted:?}");
+        assert!(noted.first[0].starts_with("shelf, column n: "), "{noted:?}");
         let other = Connection::open(dir.path().join("y.sqlite3")).expect("a database");
         assert_eq!(of(&other), PassedOverRows::default());
     }

@@ -3,18 +3,19 @@
 
 use crate::error::Error;
 use crate::log::{self, Taken};
-use crate::reader::{HistoryItem, Reader};
+use crate::past_rows::{self, PastRows};
+use crate::reader::Reader;
 use crate::row::{AgentNo, all, json, limit};
 use crate::turn_rows::{FrameTexts, frame_texts};
-use holon_domain::attempt::TokenUsage;
+use holon_domain::Timestamp;
+use holon_domain::attempt::{RequestOverlap, TokenUsage};
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::provider::ContextReduction;
 use holon_domain::queue::MessageSeq;
 use holon_domain::task::TaskRecord;
+use holon_domain::thread::{ThreadFold, ThreadState};
 use holon_domain::turn::LogSeq;
-use holon_domain::{Timestamp, limits};
 use rusqlite::params;
 use std::collections::HashMap;
 
@@ -24,6 +25,9 @@ const ENTRIES: usize = 64;
 const ROUNDS: usize = 12;
 /// Messages that are searched for the one that began the turn. More cannot join a turn under the largest window.
 const JOINED: usize = 16_384;
+
+/// Largest number that a column of the log holds.
+const LARGEST_SEQ: LogSeq = i64::MAX.unsigned_abs();
 
 const NEWEST: &str = "SELECT seq, turn_index, entry FROM log \
      WHERE agent_no = ?1 ORDER BY seq DESC LIMIT ?2";
@@ -43,6 +47,8 @@ pub struct RoundUsage {
     pub model_ref: String,
     /// What the provider's servers left out of the request. Absent if it did not allow that.
     pub context_management: Option<ContextReduction>,
+    /// How much of the request begins like the one before. Absent in rows of earlier builds.
+    pub overlap: Option<RequestOverlap>,
 }
 
 /// What the store holds of a prompt.
@@ -63,8 +69,10 @@ pub struct PromptRows {
     pub current: MessageEnvelope,
     pub frame: FrameRecord,
     pub texts: FrameTexts,
-    /// Messages of earlier turns with their answers, oldest first.
-    pub history: Vec<HistoryItem>,
+    /// The agent's thread before the turn, as its last request showed it.
+    pub past: PastRows,
+    /// Beginning of that thread.
+    pub thread: ThreadState,
     pub operator: Option<MessageEnvelope>,
     /// Tasks that are still stored, newest first.
     pub tasks: Vec<TaskRecord>,
@@ -84,6 +92,7 @@ struct Row {
 pub(crate) fn read(
     reader: &Reader<'_>,
     no: AgentNo,
+    thread: &ThreadState,
     turn_index: Option<u64>,
 ) -> Result<Option<StoredPrompt>, Error> {
     let conn = reader.conn();
@@ -104,7 +113,7 @@ pub(crate) fn read(
     };
     Ok(Some(StoredPrompt {
         rounds: newest_first.iter().filter_map(round).take(ROUNDS).collect(),
-        rows: prompt(reader, no, &newest_first)?,
+        rows: prompt(reader, no, thread, &newest_first)?,
     }))
 }
 
@@ -148,6 +157,8 @@ fn is_round_until(entry: &LogEntry, last_round: u32) -> bool {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => false,
     }
 }
@@ -168,6 +179,7 @@ fn round(row: &Row) -> Option<RoundUsage> {
         usage: *usage,
         model_ref: tries.model_ref.clone(),
         context_management: tries.context_management,
+        overlap: tries.overlap,
     })
 }
 
@@ -179,7 +191,9 @@ fn newest_frame(
 ) -> Result<Option<(Taken, FrameRecord)>, Error> {
     let mut rows = newest_first.iter().peekable();
     while let Some(row) = rows.next() {
-        let found = log::frame_of(reader.conn(), no, row.turn_index, row.seq + 1, JOINED)?;
+        // A damaged row can have the largest number of all.
+        let end = row.seq.saturating_add(1).min(LARGEST_SEQ);
+        let found = log::frame_of(reader.conn(), no, row.turn_index, end, JOINED)?;
         if found.is_some() {
             return Ok(found);
         }
@@ -191,9 +205,37 @@ fn newest_frame(
     Ok(None)
 }
 
+/// Returns the fold that the last request of a turn began with, if the turn made one.
+fn newest_fold(entries: &[LogEntry]) -> Option<&ThreadFold> {
+    entries.iter().rev().find_map(|entry| match entry {
+        LogEntry::ThreadFold(fold) => Some(fold),
+        _ => None,
+    })
+}
+
+/// Returns where the thread of a turn began. `now` is the agent's present one. Of a turn before a later fold nothing is
+/// known but itself.
+fn thread_of(now: &ThreadState, first_entry: LogSeq, entries: &[LogEntry]) -> ThreadState {
+    let own = newest_fold(entries).map(|fold| ThreadState {
+        from_entry: fold.from_entry,
+        ..now.clone()
+    });
+    own.unwrap_or_else(|| {
+        if now.fold.is_none_or(|fold| fold < first_entry) {
+            now.clone()
+        } else {
+            ThreadState {
+                from_entry: first_entry,
+                ..ThreadState::default()
+            }
+        }
+    })
+}
+
 fn prompt(
     reader: &Reader<'_>,
     no: AgentNo,
+    thread: &ThreadState,
     newest_first: &[Row],
 ) -> Result<Option<PromptRows>, Error> {
     let Some((first, frame)) = newest_frame(reader, no, newest_first)? else {
@@ -219,7 +261,14 @@ fn prompt(
             joined.insert(*message_seq, message);
         }
     }
+    let thread = thread_of(thread, first.seq, &entries);
+    let mut past = past_rows::read(reader, no, &thread, 0, first.seq)?;
+    if let Some(fold) = newest_fold(&entries) {
+        past.fold = Some(fold.clone());
+    }
     Ok(Some(PromptRows {
+        past,
+        thread,
         entries,
         joined,
         turn_index,
@@ -227,12 +276,6 @@ fn prompt(
         current,
         texts,
         operator,
-        history: reader.history(
-            no,
-            first.seq,
-            first_turn_shown(turn_index),
-            2 * limits::RECENT_MESSAGES,
-        )?,
         tasks: reader.tasks_to_tell(no)?,
         frame,
     }))

@@ -10,7 +10,7 @@ use crate::prompt_rows::StoredPrompt;
 use crate::row::{AgentNo, Unreadable, readable};
 use crate::{
     agents, aside, blobs, briefs, budgets, effects, events, kept_replies, log, model_limits,
-    prompt_rows, queue, tokens, tombstones, transcript, usage,
+    prompt_rows, tokens, tombstones, transcript, usage,
 };
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::brief::BriefRecord;
@@ -19,30 +19,14 @@ use holon_domain::decision::BriefSeq;
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::{EventPage, EventQuery};
 use holon_domain::log::LogEntry;
-use holon_domain::message::MessageEnvelope;
 use holon_domain::provider::StoredLimits;
-use holon_domain::queue::QueueStatus;
 use holon_domain::request_key::{KeptReply, TokenRecord};
+use holon_domain::thread::ThreadState;
 use holon_domain::transcript::TranscriptEntry;
 use holon_domain::turn::LogSeq;
 use holon_domain::usage::{UsageFilter, UsageGrouping, UsageRow, UsageSums};
 use holon_domain::{AgentId, Timestamp};
 use rusqlite::Connection;
-use std::collections::BTreeSet;
-
-/// A message of an earlier turn and its answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct HistoryItem {
-    pub message: MessageEnvelope,
-    /// Log position at which the turn took it.
-    pub seq: LogSeq,
-    /// Turn that took it.
-    pub turn_index: u64,
-    /// Text of the brief that settled it; absent until then.
-    pub answer: Option<String>,
-    /// True if the runtime wrote the answer, because the turn failed.
-    pub is_failure: bool,
-}
 
 /// Reads inside one read transaction, so that all reads see the same state.
 #[derive(Debug, Clone, Copy)]
@@ -157,6 +141,14 @@ impl<'a> Reader<'a> {
         agents::visible_after(self.conn, after, limit)
     }
 
+    /// Lists a page of all agents by name, private ones too, after the one named `after`.
+    ///
+    /// # Errors
+    /// When the database fails. A row that cannot be read is one entry.
+    pub(crate) fn every_agent_after(&self, after: &str, limit: usize) -> Result<AgentPage, Error> {
+        agents::every_after(self.conn, after, limit)
+    }
+
     /// Lists every agent by name, private ones too. For questions about the host, never for clients.
     ///
     /// # Errors
@@ -231,71 +223,6 @@ impl<'a> Reader<'a> {
         log::entry(self.conn, no, seq)
     }
 
-    /// Returns the last `limit` messages that turns from `first_turn` on took before the log position `before`, oldest
-    /// first.
-    ///
-    /// # Errors
-    /// When the database fails or a row cannot be read.
-    pub fn history(
-        &self,
-        no: AgentNo,
-        before: LogSeq,
-        first_turn: u64,
-        limit: usize,
-    ) -> Result<Vec<HistoryItem>, Error> {
-        let mut items = Vec::new();
-        let taken = log::taken(self.conn, no, before, limit)?.into_iter().rev();
-        for taken in taken.filter(|taken| taken.turn_index >= first_turn) {
-            let message_seq = taken.message_seq;
-            let Some(entry) = queue::message(self.conn, no, message_seq)? else {
-                continue;
-            };
-            // A dropped message is one that no model accepts. It would make every later request fail.
-            if entry.status == QueueStatus::Dropped {
-                continue;
-            }
-            let answer = match queue::outcome(self.conn, no, message_seq)? {
-                Some(brief) => briefs::words(self.conn, no, brief)?,
-                None => None,
-            };
-            items.push(HistoryItem {
-                message: entry.envelope,
-                seq: taken.seq,
-                turn_index: taken.turn_index,
-                is_failure: answer.as_ref().is_some_and(|words| words.is_failure),
-                answer: answer.map(|words| words.text),
-            });
-        }
-        self.add_reports(no, &mut items, limit)?;
-        Ok(items)
-    }
-
-    /// Adds the outcomes of turns that settled no message, such as the report on a task's result, to the first message of
-    /// the turn.
-    fn add_reports(
-        &self,
-        no: AgentNo,
-        items: &mut [HistoryItem],
-        searched: usize,
-    ) -> Result<(), Error> {
-        let turns: BTreeSet<u64> = items.iter().map(|item| item.turn_index).collect();
-        let answered = items.iter().filter(|item| item.answer.is_some());
-        let answered: BTreeSet<u64> = answered.map(|item| item.turn_index).collect();
-        let unanswered: BTreeSet<u64> = turns.difference(&answered).copied().collect();
-        if unanswered.is_empty() {
-            return Ok(());
-        }
-        let mut words = briefs::words_of_turns(self.conn, no, &unanswered, searched)?;
-        for item in items {
-            if item.answer.is_none() {
-                let found = words.remove(&item.turn_index);
-                item.is_failure = found.as_ref().is_some_and(|words| words.is_failure);
-                item.answer = found.map(|words| words.text);
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the usage of an agent's last rounds and the rows of its last prompt, or those of one turn. `None` if the log
     /// holds nothing of that turn.
     ///
@@ -304,9 +231,10 @@ impl<'a> Reader<'a> {
     pub fn prompt(
         &self,
         no: AgentNo,
+        thread: &ThreadState,
         turn_index: Option<u64>,
     ) -> Result<Option<StoredPrompt>, Error> {
-        prompt_rows::read(self, no, turn_index)
+        prompt_rows::read(self, no, thread, turn_index)
     }
 
     /// Reads the text of a brief. `None` if the brief is gone or cannot be read; an event about it is shown without it.

@@ -11,7 +11,7 @@ use serde_json::Value;
 const HOME: &str = "SELECT value FROM meta WHERE key = 'home'";
 const SET_HOME: &str = "INSERT INTO meta (key, value) VALUES ('home', ?1) \
      ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-/// Stores of earlier builds name no home; the home of an agent does.
+/// Stores of earlier builds name no home, and a damaged name counts as none; the home of an agent names it.
 const SOME_AGENTS: &str =
     "SELECT agent_id, settings FROM agents WHERE settings IS NOT NULL LIMIT 16";
 
@@ -47,14 +47,17 @@ const COLUMNS: [PathColumn; 5] = [
 
 /// Writes the paths of a store that is opened in this home. Returns the old home if there was another one.
 pub(crate) fn follow(conn: &Connection, home: &str) -> Result<Option<String>, Error> {
-    let known = first(conn, HOME, [], |row| Ok(row.get(0)?))?;
+    let known = first(conn, HOME, [], |row| {
+        Ok(row.get_ref(0)?.as_str().ok().map(str::to_owned))
+    })?
+    .flatten();
+    if known.as_deref() == Some(home) {
+        return Ok(None);
+    }
     let old = match known {
         Some(known) => Some(known),
         None => home_of_agents(conn)?,
     };
-    if old.as_deref() == Some(home) && first(conn, HOME, [], |_| Ok(()))?.is_some() {
-        return Ok(None);
-    }
     let whole = Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
     let moved = old.filter(|old| old != home);
     if let Some(old) = &moved {
@@ -156,6 +159,18 @@ mod tests {
             })
         );
         assert!(!replace(&mut value, "/a/home", "/c"));
+    }
+
+    #[test]
+    fn a_home_that_is_no_text_is_written_again() {
+        let db = Db::in_memory().expect("opens");
+        let conn = &db.conn;
+        follow(conn, "/home").expect("is noted");
+        let damage = "UPDATE meta SET value = CAST(x'ff' AS TEXT) WHERE key = 'home'";
+        conn.execute(damage, []).expect("changes");
+        assert_eq!(follow(conn, "/home"), Ok(None));
+        let written = first(conn, HOME, [], |row| Ok(row.get::<_, String>(0)?));
+        assert_eq!(written, Ok(Some("/home".to_owned())));
     }
 
     #[test]

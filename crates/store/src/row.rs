@@ -71,7 +71,7 @@ pub(crate) fn first<T>(
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     match rows.next()? {
-        Some(row) => read(row).map(Some),
+        Some(row) => read(row).map(Some).map_err(|fault| fault.in_row(sql, row)),
         None => Ok(None),
     }
 }
@@ -87,7 +87,7 @@ pub(crate) fn all<T>(
     let mut rows = statement.query(params)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        found.push(read(row)?);
+        found.push(read(row).map_err(|fault| fault.in_row(sql, row))?);
     }
     Ok(found)
 }
@@ -95,18 +95,10 @@ pub(crate) fn all<T>(
 /// Passes over what cannot be read because of one agent's rows: it becomes `None`, and the fault is kept for the
 /// operator. For readers that show the rows of others beside it.
 pub(crate) fn readable<T>(conn: &Connection, read: Result<T, Error>) -> Result<Option<T>, Error> {
-    readable_from(conn, None, read)
-}
-
-fn readable_from<T>(
-    conn: &Connection,
-    sql: Option<&str>,
-    read: Result<T, Error>,
-) -> Result<Option<T>, Error> {
     match read {
         Ok(found) => Ok(Some(found)),
         Err(fault) if fault.concerns_one_agent() => {
-            passed_over::note(conn, sql, &fault);
+            passed_over::note(conn, &fault);
             Ok(None)
         }
         Err(error) => Err(error),
@@ -121,7 +113,7 @@ pub(crate) fn all_readable<T>(
     mut read: impl FnMut(&Row<'_>) -> Result<T, Error>,
 ) -> Result<Vec<T>, Error> {
     let found = all(conn, sql, params, |row| {
-        readable_from(conn, Some(sql), read(row))
+        readable(conn, read(row).map_err(|fault| fault.in_row(sql, row)))
     })?;
     Ok(found.into_iter().flatten().collect())
 }
@@ -161,7 +153,7 @@ impl Unreadable {
         let found = first(conn, sql, params, read);
         match self {
             Self::Fails => found,
-            Self::IsPassedOver => Ok(readable_from(conn, Some(sql), found)?.flatten()),
+            Self::IsPassedOver => Ok(readable(conn, found)?.flatten()),
         }
     }
 }
@@ -174,4 +166,31 @@ pub(crate) fn run(conn: &Connection, sql: &str, params: impl Params) -> Result<u
 /// Converts a count to a row limit. A count beyond SQLite's range means no limit.
 pub(crate) fn limit(count: impl TryInto<i64>) -> i64 {
     count.try_into().unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_that_cannot_be_read_is_named_by_its_table_its_numbers_and_its_column() {
+        let conn = Connection::open_in_memory().expect("opens");
+        let made = conn.execute_batch(
+            "CREATE TABLE shelf (seq, at, word, more);
+             INSERT INTO shelf VALUES (7, 3, CAST(x'ff' AS TEXT), -1)",
+        );
+        made.expect("a table");
+        let word = |row: &Row<'_>| Ok(row.get::<_, String>(2)?);
+        let sql = "SELECT seq, at, word FROM shelf WHERE seq = 7";
+        let fault = first(&conn, sql, [], word).expect_err("is no text");
+        let named = "row of shelf, seq 7, at 3, column word: ";
+        assert!(fault.to_string().contains(named), "{fault}");
+        let every = all(&conn, sql, [], word).expect_err("is no text");
+        assert_eq!(every, fault);
+        let sum = "SELECT seq, more + 0 FROM shelf";
+        let number = |row: &Row<'_>| Ok(row.get::<_, u64>(1)?);
+        let fault = first(&conn, sum, [], number).expect_err("is below zero");
+        let named = "row of shelf, seq 7, column 1: it holds the number -1";
+        assert!(fault.to_string().contains(named), "{fault}");
+    }
 }

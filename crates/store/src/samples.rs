@@ -178,6 +178,7 @@ pub(crate) fn work_item(agent: &AgentId, name: &str) -> WorkItemRecord {
         result_summary: None,
         delivery_summary_id: None,
         delivery: None,
+        order: None,
         provenance: WorkItemProvenance {
             authority: AuthorityClass::OperatorInstruction,
             turn_index: None,
@@ -224,6 +225,7 @@ pub(crate) fn wait(agent: &AgentId, name: &str, status: WaitStatus) -> WaitRecor
         question: None,
         due_at: None,
         due: None,
+        order: None,
         authority: AuthorityClass::OperatorInstruction,
         trigger_count: 0,
         last_triggered_at: None,
@@ -242,6 +244,7 @@ pub(crate) fn timer(
 ) -> TimerRecord {
     TimerRecord {
         made_by_agent: false,
+        order: None,
         past_slots: Vec::new(),
         passed_over: 0,
         wait_recorded: false,

@@ -135,7 +135,7 @@ impl Store for SqliteStore {
     }
 
     async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
-        self.readers.read(worktree_users::list).await
+        worktree_users::list(&self.readers).await
     }
 
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {

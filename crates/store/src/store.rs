@@ -324,7 +324,7 @@ impl Store for Inline {
     }
 
     async fn worktree_users(&self) -> Result<Vec<WorktreeUser>, Error> {
-        self.read(worktree_users::list)
+        self.read(worktree_users::list_inline)
     }
 
     async fn triggers(&self, agent_id: &AgentId) -> Result<Vec<TriggerRecord>, Error> {

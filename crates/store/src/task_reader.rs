@@ -53,6 +53,14 @@ impl Reader<'_> {
         Ok(found)
     }
 
+    /// Returns true if a supervised child that has not ended was put aside.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn is_child_aside(&self, id: &AgentId) -> Result<bool, Error> {
+        Ok(self.aside(id)?.is_some() && children::is_live_child(self.conn(), id)?)
+    }
+
     /// Reads one task. The oldest finished tasks are removed at some time.
     ///
     /// # Errors

@@ -107,7 +107,7 @@ fn collect_forward(
             LogEntry::Frame(frame) => {
                 page.frames.entry(row.turn_index).or_insert(frame);
             }
-            LogEntry::Recap(_) => {}
+            LogEntry::Recap(_) | LogEntry::ThreadFold(_) | LogEntry::Shortened(_) => {}
             _ => page.rows.push(row),
         }
     }
@@ -158,7 +158,10 @@ fn collect(conn: &Connection, no: AgentNo, before: i64, count: usize) -> Result<
         let row = read_row(row)?;
         if let LogEntry::Frame(frame) = row.entry {
             page.frames.entry(row.turn_index).or_insert(frame);
-        } else if matches!(row.entry, LogEntry::Recap(_)) {
+        } else if matches!(
+            row.entry,
+            LogEntry::Recap(_) | LogEntry::ThreadFold(_) | LogEntry::Shortened(_)
+        ) {
             continue;
         } else if page.rows.len() < count {
             page.rows.push(row);
@@ -211,7 +214,10 @@ fn project(
             set(&mut entry.data, "boundary", serde_json::to_value(boundary)?);
         }
         // Never collected as a row. If it were, it would be shown empty rather than lost.
-        LogEntry::Frame(_) | LogEntry::Recap(_) => {}
+        LogEntry::Frame(_)
+        | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_) => {}
         said @ LogEntry::AssistantRound { .. } => fill_round(said, frame, &mut entry)?,
         LogEntry::ToolResult {
             round,

@@ -5,7 +5,8 @@
 //! request needs are present, or the read fails.
 
 use crate::error::Error;
-use crate::reader::{HistoryItem, Reader};
+use crate::past_rows::{self, PastRows};
+use crate::reader::Reader;
 use crate::row::{AgentNo, readable};
 use crate::{agents, episodes, log, work_rows};
 use holon_domain::agent::AgentRecord;
@@ -13,15 +14,18 @@ use holon_domain::delegation::ChildFacts;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
 use holon_domain::message::MessageEnvelope;
-use holon_domain::prompt_plan::{BlockCut, PartLength, first_turn_shown};
+use holon_domain::prompt_plan::{BlockCut, PartLength};
 use holon_domain::provider::StoredLimits;
 use holon_domain::queue::{MessageSeq, QueueEntry, QueueStatus};
 use holon_domain::task::TaskRecord;
+use holon_domain::thread::ToldTexts;
+use holon_domain::time::Timestamp;
+use holon_domain::timer::LateTick;
 use holon_domain::trigger::TriggerRecord;
-use holon_domain::turn::{OpenTurn, Phase, TerminalReason};
+use holon_domain::turn::{LogSeq, OpenTurn, Phase, TerminalReason};
 use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{WorkItemRecord, WorkOverview};
-use holon_domain::{AgentId, RunId, TaskId, limits};
+use holon_domain::{AgentId, RunId, TaskId};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -40,8 +44,16 @@ pub struct FrameTexts {
     pub work: Option<String>,
     /// Parts of `work`; empty in frames of earlier builds.
     pub work_parts: Vec<PartLength>,
-    /// The agent's episodes as shown in the first request; absent if it showed none.
-    pub episodes: Option<String>,
+    /// What changed in the base of the thread, as the first request told it.
+    pub changes: Option<String>,
+    /// The moment of the turn as shown in the first request. Absent in frames of earlier builds.
+    pub now: Option<String>,
+    /// Running tasks as shown in the first request; absent if there were none.
+    pub tasks: Option<String>,
+    pub told: ToldTexts,
+    /// Time that the input names as the turn's beginning. Absent in frames of earlier builds.
+    pub opened_at: Option<Timestamp>,
+    pub late_tick: Option<LateTick>,
     /// Revision of the working memory that the first request showed.
     pub memory_revision: u64,
     /// Parts that the first request did not show whole.
@@ -91,8 +103,8 @@ pub struct TurnRows {
     pub log: TurnLog,
     /// Messages named by those entries, by their position in the queue. Includes the one that opened the turn.
     pub messages: HashMap<u64, MessageEnvelope>,
-    /// Messages of earlier turns with their answers, oldest first.
-    pub history: Vec<HistoryItem>,
+    /// The agent's thread before the turn.
+    pub past: PastRows,
     /// Newest message of the operator before the turn, as far as the agent's record or the frame names it.
     pub operator: Option<(MessageSeq, MessageEnvelope)>,
     /// Absent in the first round of a turn, and when the texts are no longer stored.
@@ -124,6 +136,8 @@ pub struct TurnLog {
     pub entries: Vec<Arc<LogEntry>>,
     /// Size of their rows.
     pub bytes: usize,
+    /// Log position up to which the caller knows the ended turns of the thread; 0 if it knows none.
+    pub past_through: LogSeq,
 }
 
 impl TurnLog {
@@ -134,6 +148,7 @@ impl TurnLog {
         } else {
             Self {
                 run_id: Some(turn.run_id.clone()),
+                past_through: known.past_through,
                 ..Self::default()
             }
         };
@@ -261,6 +276,14 @@ pub(crate) fn turn(
         Some(_) => Vec::new(),
         None => reader.children_at_work(no, &agent)?,
     };
+    let (thread, known) = (&agent.thread, log.past_through);
+    let past = PastRows {
+        base: match &frame {
+            Some(_) => None,
+            None => past_rows::base(reader, no, thread, turn.first_entry)?,
+        },
+        ..past_rows::read(reader, no, thread, known, turn.first_entry)?
+    };
     let operator = match record {
         Some(frame) => frame.operator_seq,
         None => agent.operator_seq.filter(|seq| !messages.contains_key(seq)),
@@ -289,13 +312,7 @@ pub(crate) fn turn(
         memory,
         children,
         item,
-        // Twice as many as are shown, so that the prompt can leave out whole turns.
-        history: reader.history(
-            no,
-            turn.first_entry,
-            first_turn_shown(turn.turn_index),
-            2 * limits::RECENT_MESSAGES,
-        )?,
+        past,
         operator,
         tasks: reader.tasks_to_tell(no)?,
         queued,
@@ -335,12 +352,7 @@ pub(crate) fn frame_texts(
         Some(hash) => reader.blob(hash)?,
         None => None,
     };
-    let episodes = match &frame.episodes {
-        Some(hash) => reader.blob(hash)?,
-        None => None,
-    };
-    let is_complete = surroundings.is_some() == frame.surroundings.is_some()
-        && episodes.is_some() == frame.episodes.is_some();
+    let is_complete = surroundings.is_some() == frame.surroundings.is_some();
     let lasting = stable.zip(agent_scoped).filter(|_| is_complete);
     Ok(lasting.map(|(stable, agent_scoped)| FrameTexts {
         stable,
@@ -349,7 +361,12 @@ pub(crate) fn frame_texts(
         agent_parts: frame.agent_parts.clone(),
         work: frame.work.clone(),
         work_parts: frame.work_parts.clone(),
-        episodes,
+        changes: frame.changes.clone(),
+        now: frame.now.clone(),
+        tasks: frame.tasks.clone(),
+        told: frame.told.clone(),
+        opened_at: frame.opened_at,
+        late_tick: frame.late_tick,
         memory_revision: frame.working_memory_revision,
         cuts: frame.cuts.clone(),
         over_tokens: frame.over_tokens,
@@ -367,6 +384,8 @@ const fn frame_of(entry: &LogEntry) -> Option<&FrameRecord> {
         | LogEntry::AssistantRound { .. }
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     }

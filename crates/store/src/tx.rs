@@ -9,7 +9,6 @@ use crate::delete::Removal;
 use crate::error::Error;
 use crate::known_agents::KnownAgents;
 use crate::mark::Mark;
-use crate::memory_outbox::MemorySource;
 use crate::reader::Reader;
 use crate::row::{AgentNo, run};
 use crate::{
@@ -140,11 +139,12 @@ impl<'a> Tx<'a> {
         let mut events = events::EventBatch::default();
         let (mut changes_memory, mut changes_settings) = (false, false);
         for fact in &decision.facts {
+            let sources = memory_outbox::changed_by(self.conn, no, fact)?;
             let mut written = self.write(no, fact, &mut after, &mut events);
             changes_settings |= matches!(fact, Fact::SettingsWritten(_));
-            if let Some(source) = MemorySource::of(fact) {
-                changes_memory = true;
-                written = written.and_then(|()| memory_outbox::add(self.conn, no, &source));
+            changes_memory |= !sources.is_empty();
+            for source in &sources {
+                written = written.and_then(|()| memory_outbox::add(self.conn, no, source));
             }
             written.map_err(|error| error.into_contradiction(fact))?;
         }

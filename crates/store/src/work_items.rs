@@ -35,6 +35,8 @@ pub(crate) const OLDEST_RUNNABLE: &str = "SELECT work_item_id, record FROM work_
      WHERE agent_no = ?1 AND class = 0 ORDER BY changed LIMIT ?2";
 pub(crate) const EXISTS: &str =
     "SELECT 1 FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
+pub(crate) const CLASS: &str =
+    "SELECT class FROM work_items WHERE agent_no = ?1 AND work_item_id = ?2";
 const COUNT: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1";
 const COUNT_CLASS: &str = "SELECT count(*) FROM work_items WHERE agent_no = ?1 AND class = ?2";
 
@@ -108,6 +110,14 @@ pub(crate) fn listed(
 pub(crate) fn exists(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
     let found = first(conn, EXISTS, params![no.0, id.as_str()], |_| Ok(()))?;
     Ok(found.is_some())
+}
+
+/// Returns true if an item is stored as completed.
+pub(crate) fn is_completed(conn: &Connection, no: AgentNo, id: &WorkItemId) -> Result<bool, Error> {
+    let class = first(conn, CLASS, params![no.0, id.as_str()], |row| {
+        Ok(row.get::<_, i64>(0)?)
+    })?;
+    Ok(class == Some(class_of(WorkItemSchedulingState::Completed)))
 }
 
 /// Lists items that are neither blocked nor waiting, longest unchanged first, including stalled ones.

@@ -70,7 +70,7 @@ impl Failure {
             Self::ServerError => "server_error",
             Self::RateLimited(_) => "rate_limited",
             Self::Reset | Self::Closed | Self::Broken => "connection",
-            Self::HalfJson | Self::Page => "invalid_response",
+            Self::HalfJson | Self::Page => "not_json",
             Self::Quota(_) => "quota",
             Self::Empty => "empty_answer",
         }
@@ -183,7 +183,7 @@ mod tests {
             "server_error",
             "rate_limited",
             "connection",
-            "invalid_response",
+            "not_json",
             "quota",
             "empty_answer",
         ] {

@@ -7,6 +7,9 @@ use crate::job::{self, Job, NewCall};
 use crate::lasting::Reminder;
 use serde_json::Value;
 
+/// Line above the message that a turn answers.
+const CURRENT_INPUT: &str = "Current input:\n";
+
 /// The open turn, read from a Chat Completions request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Turn {
@@ -39,20 +42,22 @@ pub(crate) enum Reply {
 }
 
 impl Turn {
-    /// Reads a request. Earlier turns are in the first user message, above the line that starts the current one.
+    /// Reads a request. Each turn begins with a user message that names its current input, and the last one is open.
     pub(crate) fn read(request: &Value) -> Self {
         let mut turn = Self::default();
         let mut ids: Vec<String> = Vec::new();
-        let mut is_first = true;
         for message in request["messages"].as_array().into_iter().flatten() {
             let content = message["content"].as_str().unwrap_or_default();
             match message["role"].as_str() {
                 Some("user") => {
-                    let current = match content.rsplit_once("\nCurrent input:\n") {
-                        Some((_, current)) if is_first => current,
-                        _ => content,
+                    let current = match content.rsplit_once(CURRENT_INPUT) {
+                        Some((_, current)) => {
+                            turn = Self::default();
+                            ids.clear();
+                            current
+                        }
+                        None => content,
                     };
-                    is_first = false;
                     turn.add_jobs(current);
                     turn.reminders.extend(Reminder::read(current));
                 }
@@ -232,6 +237,7 @@ mod tests {
     #[test]
     fn only_the_jobs_of_the_open_turn_count() {
         let messages = json!([
+            user("Current input:\ndo job#1#"),
             user("Recent\njob#1#\nCurrent input:\ndo job#2#"),
             user("and job#3# and job#2#")
         ]);
@@ -292,5 +298,26 @@ mod tests {
         assert_eq!(text, "report:t9.1:");
         let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
         assert_eq!(tools, ["ExecCommand", "CompleteWorkItem"]);
+    }
+
+    #[test]
+    fn reminders_and_calls_of_earlier_turns_are_history() {
+        let item = "work_0123456789ab";
+        let offer = format!("Current input:\nWork item {item} can be taken up: finish work:t9.1:");
+        let tick =
+            format!("Current input:\nGo on with your current work item {item}: finish work:t9.1:");
+        let messages = json!([
+            user(&offer),
+            call("a", &format!(r#"{{"work_item_id":"{item}"}}"#)),
+            result("a", "the run was aborted"),
+            user(&tick)
+        ]);
+        let turn = Turn::read(&request(&messages));
+        assert_eq!(turn.calls, []);
+        let Reply::Calls { calls, .. } = turn.reply(task, first) else {
+            panic!("no calls");
+        };
+        let tools: Vec<&str> = calls.iter().map(|call| call.tool).collect();
+        assert_eq!(tools, ["CompleteWorkItem"]);
     }
 }

@@ -119,6 +119,8 @@ impl World {
         command
             .env("HOME", self.path().join("user"))
             .env("HOLON_HOME", self.home())
+            // Texts name times in the zone of the machine.
+            .env("TZ", "UTC")
             .stdin(Stdio::null());
         command
     }

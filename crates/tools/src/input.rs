@@ -142,9 +142,7 @@ pub(crate) fn parse_typed<T: DeserializeOwned>(
         .keys()
         .find(|key| !properties(schema).any(|known| known == *key))
     {
-        let problem = format!("unknown argument `{}`", shown(unknown));
-        let error = subject.invalid(Some(unknown), &problem);
-        return Err(error.hint(arguments_hint(subject, schema)));
+        return Err(unknown_argument(subject, schema, unknown));
     }
     if let Some(missing) = required(schema).find(|name| !members.contains_key(*name)) {
         let error = subject.invalid(Some(missing), &format!("missing argument `{missing}`"));
@@ -153,6 +151,11 @@ pub(crate) fn parse_typed<T: DeserializeOwned>(
     if let Some((name, problem)) = too_small(schema, &members) {
         let error = subject.invalid(Some(name), &problem);
         return Err(error.hint(arguments_hint(subject, schema)));
+    }
+    if let Some((name, given)) = quoted_number(schema, &members) {
+        let problem = format!("{:?} is a string, and a number is needed", shown(given));
+        let error = subject.invalid(Some(name), &problem);
+        return Err(error.hint(number_hint(name)));
     }
     serde_json::from_value(Value::Object(members.clone())).map_err(|error| {
         let parse_error = error.to_string();
@@ -176,6 +179,71 @@ fn too_small<'a>(schema: &Value, members: &'a Map<String, Value>) -> Option<(&'a
         };
         (given < least).then_some((name.as_str(), problem))
     })
+}
+
+/// Refuses an argument that the schema does not have, and names the one that is probably meant.
+fn unknown_argument(subject: Subject<'_>, schema: &Value, unknown: &str) -> ToolError {
+    let parse_error = format!("unknown argument `{}`", shown(unknown));
+    let mut details = subject.details(Some(unknown));
+    details.insert("parse_error".into(), json!(parse_error));
+    let message = format!("{parse_error} of {subject}");
+    let error = ToolError::new(ToolErrorKind::InvalidToolInput, message);
+    error
+        .details(Value::Object(details))
+        .hint(match meant(schema, unknown) {
+            Some(name) => format!("call it `{name}`"),
+            None => format!("leave it out; {}", arguments_hint(subject, schema)),
+        })
+}
+
+/// Names that models give to arguments, with the names they have here.
+const SYNONYMS: [(&str, &str); 8] = [
+    ("command", "cmd"),
+    ("script", "cmd"),
+    ("cwd", "workdir"),
+    ("directory", "workdir"),
+    ("message", "text"),
+    ("prompt", "text"),
+    ("diff", "patch"),
+    ("id", "work_item_id"),
+];
+
+/// Returns the argument of the schema that an unknown name stands for, if there is just one.
+fn meant<'a>(schema: &'a Value, unknown: &str) -> Option<&'a str> {
+    let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
+    let asked = plain(unknown);
+    let other = SYNONYMS.iter().filter(|(said, _)| *said == asked);
+    let mut other = other.filter_map(|(_, name)| properties(schema).find(|known| known == name));
+    if let Some(name) = other.next() {
+        return Some(name);
+    }
+    let is_near = |known: &&str| {
+        let known = plain(known);
+        asked.len() >= 3 && (known.starts_with(&asked) || asked.starts_with(&known))
+    };
+    let mut near = properties(schema).filter(is_near);
+    near.next().filter(|_| near.next().is_none())
+}
+
+/// Finds a string where the schema asks for a number.
+fn quoted_number<'a>(
+    schema: &Value,
+    members: &'a Map<String, Value>,
+) -> Option<(&'a str, &'a str)> {
+    members.iter().find_map(|(name, value)| {
+        let given = value.as_str()?;
+        let kind = schema.get("properties")?.get(name)?.get("type")?.as_str()?;
+        matches!(kind, "integer" | "number").then_some((name.as_str(), given))
+    })
+}
+
+fn number_hint(name: &str) -> String {
+    let is_time = name.ends_with("_ms") || name == "recheck_after";
+    match is_time {
+        true => "give a number of milliseconds without quotes or a unit: 5000 is five seconds"
+            .to_owned(),
+        false => "give a number without quotes".to_owned(),
+    }
 }
 
 /// Finds the member that causes `parse_error`: the one that causes the same error on its own.

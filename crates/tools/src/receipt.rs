@@ -13,9 +13,10 @@ use crate::lines::FenceKey;
 use crate::tool::command::{OUTPUT_TAIL, RUN_AGAIN};
 use crate::tool::{
     apply_patch, cancel_timer, cancel_wait, complete_work_item, create_timer, create_work_item,
-    exec_command, exec_command_batch, get_work_item, list_work_items, memory_get, memory_search,
-    notify_operator, pick_work_item, spawn_agent, task_input, task_list, task_output, task_stop,
-    update_work_item, use_workspace, view_image, wait_for, web_fetch, web_search,
+    enqueue, exec_command, exec_command_batch, get_work_item, list_timers, list_work_items,
+    memory_get, memory_search, notify_operator, pick_work_item, sleep, spawn_agent, task_input,
+    task_list, task_output, task_status, task_stop, update_work_item, use_workspace, view_image,
+    wait_for, web_fetch, web_search,
 };
 use holon_domain::limits::{FAILURE_SUMMARY_BYTES, TOOL_ERROR_DETAIL_BYTES, TOOL_OUTPUT_TOKENS};
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind, ToolOutcome};
@@ -120,6 +121,8 @@ fn bookkeeping(envelope: &ToolEnvelope, result: &Value, key: FenceKey<'_>) -> Op
     match envelope.tool_name.as_str() {
         cancel_timer::NAME
         | create_timer::NAME
+        | enqueue::NAME
+        | sleep::NAME
         | notify_operator::NAME
         | spawn_agent::NAME
         | task_stop::NAME => Some(show_in_text(work::summarised(summary))),
@@ -127,8 +130,10 @@ fn bookkeeping(envelope: &ToolEnvelope, result: &Value, key: FenceKey<'_>) -> Op
         complete_work_item::NAME => read(result, |result| work::completed(result, summary)),
         create_work_item::NAME => read(result, work::created),
         get_work_item::NAME => read(result, |result| work::read(result, key)),
+        list_timers::NAME => read(result, |result| work::timers(result, summary)),
         list_work_items::NAME => read(result, |result| work::page(result, summary)),
         pick_work_item::NAME => read(result, work::picked),
+        task_status::NAME => read(result, |result| work::task(result, summary, key)),
         update_work_item::NAME => read(result, work::updated),
         wait_for::NAME => read(result, work::waiting),
         _ => None,
@@ -199,11 +204,15 @@ fn failure(envelope: &ToolEnvelope, error: &ToolError) -> String {
         field: field.map(crate::input::shown),
         retryable: error.retryable,
         next: next_step(error),
-        details: error.details.as_ref().map(details),
+        details: error
+            .details
+            .as_ref()
+            .and_then(|given| details(error, given)),
     })
 }
 
-/// Says what an error means for the next call; `None` if the same call may work later, or may have worked.
+/// Says what an error means for the next call; `None` if its hint says so, if the same call may work later, or if it may
+/// have worked.
 fn next_step(error: &ToolError) -> Option<&'static str> {
     let is_open = matches!(
         error.kind,
@@ -211,17 +220,30 @@ fn next_step(error: &ToolError) -> Option<&'static str> {
             | ToolErrorKind::NotStarted
             | ToolErrorKind::RunAborted
             | ToolErrorKind::CommandTimedOut
+            | ToolErrorKind::SleepNotAlone
     );
-    let fails_again = !error.retryable && !is_open;
+    let fails_again = !error.retryable && !is_open && error.recovery_hint.is_none();
     fails_again.then_some("the same call fails again: correct it, or choose another way")
 }
 
 /// Members of the details that a next attempt depends on, each with a bound of its own. They are shown in full.
 const SHOWN_IN_FULL: [&str; 3] = [apply_patch::NEAREST, RUN_AGAIN, OUTPUT_TAIL];
 
-/// Returns the details within their bound, apart from what is always shown in full.
-fn details(details: &Value) -> Value {
+/// Returns the details within their bound, apart from what is always shown in full. What the failure says elsewhere is
+/// left out; `None` if nothing remains.
+fn details(error: &ToolError, details: &Value) -> Option<Value> {
     let mut rest = details.clone();
+    if let Some(members) = rest.as_object_mut() {
+        members.remove("tool_name");
+        members.remove("field");
+        let said = members.get("parse_error").and_then(Value::as_str);
+        if said.is_some_and(|said| error.message.contains(said)) {
+            members.remove("parse_error");
+        }
+        if members.is_empty() {
+            return None;
+        }
+    }
     let whole: Map<String, Value> = SHOWN_IN_FULL
         .iter()
         .filter_map(|name| rest.as_object_mut()?.remove_entry(*name))
@@ -231,7 +253,7 @@ fn details(details: &Value) -> Value {
     if let Some(members) = shown.as_object_mut() {
         members.extend(whole);
     }
-    shown
+    Some(shown)
 }
 
 /// Returns `value`, or a summary of it if it is too large: its size, its digest and a preview.

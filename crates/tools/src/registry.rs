@@ -218,15 +218,88 @@ fn permit(spec: &ToolSpec, preset: ProfilePreset) -> Result<(), ToolError> {
 fn unknown(name: &str, preset: ProfilePreset) -> ToolError {
     let granted = all().iter().filter(|spec| grants(preset, spec.family));
     let offered: Vec<&str> = granted.map(|spec| spec.name.as_str()).collect();
+    let hint = nearest_way(name, &offered);
     ToolError::new(
         ToolErrorKind::UnknownTool,
         format!("there is no tool {:?}", shown(name)),
     )
     .details(json!({"tool_name": shown(name)}))
-    .hint(format!(
-        "the tools are {}; names are case-sensitive",
-        offered.join(", ")
-    ))
+    .hint(hint)
+}
+
+/// What models look for under other names, with the way that is offered here. The first word that the name holds counts.
+const OTHER_WAYS: [(&[&str], &str); 8] = [
+    (
+        &["askuser", "question", "askoperator"],
+        "ask your operator with WaitFor: wake_on [\"operator\"] and a question",
+    ),
+    (
+        &["todo", "plan"],
+        "keep the checklist of a work item with UpdateWorkItem",
+    ),
+    (
+        &["grep", "search", "glob", "find"],
+        "search with ExecCommand: grep -rn WORDS DIR",
+    ),
+    (
+        &["edit", "write", "patch", "replace", "create", "insert"],
+        "change files with ApplyPatch",
+    ),
+    (
+        &["read", "view", "open", "cat", "getfile"],
+        "read files with ExecCommand: sed -n 1,200p FILE",
+    ),
+    (
+        &["list", "ls", "dir", "tree"],
+        "list files with ExecCommand: ls DIR",
+    ),
+    (
+        &["fetch", "browse", "http", "curl"],
+        "fetch with ExecCommand: curl -sS URL",
+    ),
+    (
+        &[
+            "bash", "shell", "run", "exec", "terminal", "command", "python",
+        ],
+        "run commands with ExecCommand",
+    ),
+];
+
+/// Splits a name into its words: at signs, and where a capital follows a small letter.
+fn words_of(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut was_small = false;
+    for c in name.chars() {
+        let begins = !c.is_ascii_alphanumeric() || (was_small && c.is_ascii_uppercase());
+        if begins {
+            words.push(String::new());
+        }
+        was_small = c.is_ascii_lowercase();
+        if let Some(word) = words.last_mut().filter(|_| c.is_ascii_alphanumeric()) {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words
+}
+
+/// Says which offered tool does what an unknown one was probably called for.
+fn nearest_way(name: &str, offered: &[&str]) -> String {
+    let plain = |name: &str| {
+        let letters = name.chars().filter(|c| c.is_ascii_alphanumeric());
+        letters.collect::<String>().to_ascii_lowercase()
+    };
+    let asked = plain(name);
+    if let Some(tool) = offered.iter().find(|tool| plain(tool) == asked) {
+        return format!("call it {tool}");
+    }
+    let mut ways = OTHER_WAYS.iter();
+    let parts = words_of(name);
+    let is_named = |word: &&str| asked == **word || parts.iter().any(|part| part == *word);
+    let way = ways.find(|(words, _)| words.iter().any(is_named));
+    way.map_or_else(
+        || "call a tool that this request offers, by its exact name".to_owned(),
+        |(_, way)| (*way).to_owned(),
+    )
 }
 
 #[cfg(test)]

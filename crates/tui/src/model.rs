@@ -12,6 +12,7 @@ use holon_client::Answer;
 use holon_client::view::Agent;
 use holon_domain::AgentId;
 use holon_domain::time::Timestamp;
+use holon_domain::zone::UTC;
 use holon_presentation::DisplayMode;
 use std::collections::BTreeMap;
 
@@ -196,6 +197,13 @@ pub struct Model {
 }
 
 impl Model {
+    /// Returns the zone in which times are shown: that of the operator's clock, as the host says.
+    pub(crate) fn zone(&self) -> &str {
+        self.status
+            .as_ref()
+            .map_or(UTC, |agent| &agent.operator_time_zone)
+    }
+
     /// Creates the state before anything is known.
     #[must_use]
     pub fn new(setup: Setup) -> Self {

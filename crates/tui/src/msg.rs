@@ -3,8 +3,8 @@
 use holon_api::{BudgetsResponse, EventEnvelope, SkillsResponse, UsageResponse};
 use holon_client::Answer;
 use holon_client::view::{
-    Agent, AgentListEntry, Brief, Explanation, ListedTask, Models, Prompt, TaskOutput, Timer,
-    TranscriptEntry, Trigger, Wait, WorkItem,
+    Agent, AgentListEntry, Brief, Context, Explanation, ListedTask, Models, Prompt, TaskOutput,
+    Timer, TranscriptEntry, Trigger, Wait, WorkItem,
 };
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
@@ -134,6 +134,7 @@ pub enum Question {
     Triggers,
     Models,
     Skills,
+    Context,
     DebugPrompt,
     /// Usage of all agents, by each grouping.
     Usage,
@@ -199,6 +200,14 @@ pub enum Question {
     UninstallSkill {
         name: String,
     },
+    PinTurn {
+        turn: u64,
+    },
+    UnpinTurn {
+        turn: u64,
+    },
+    FoldContext,
+    ClearContext,
     CreateAgent,
     StartAgent,
     StopAgent,
@@ -237,6 +246,7 @@ pub enum Reply {
     },
     Models(Box<Answer<Models>>),
     Skills(Box<SkillsResponse>),
+    Context(Box<Answer<Context>>),
     DebugPrompt(Box<Answer<Prompt>>),
     Usage(Vec<UsageResponse>),
     Budgets(Box<BudgetsResponse>),

@@ -2,6 +2,7 @@
 
 mod agent;
 mod choice;
+mod context;
 mod log;
 mod trigger;
 mod usage;
@@ -9,6 +10,7 @@ mod work;
 
 pub(crate) use agent::{CHILD, agents, status, workspaces};
 pub(crate) use choice::{efforts, follows_default, models, skills};
+pub(crate) use context::context;
 pub(crate) use log::{event_detail, events, help, prompt, transcript};
 pub(crate) use trigger::{revealed, triggers};
 pub(crate) use usage::{budgets, usage};

@@ -45,6 +45,7 @@ pub(crate) const COMMANDS: &[Usage] = &[
     usage("skills", "", "skills of the agent; install, remove"),
     usage("skill-install", "NAME|PATH", "install a skill"),
     usage("skill-uninstall", "NAME", "remove a skill"),
+    usage("context", "fold|clear|pin TURN|unpin TURN", "what the model is shown of earlier turns, and its size"),
     usage("debug-prompt", "", "what the model was told in the last turn"),
     usage("wake", "REASON", "wake the agent without a message"),
     usage("abort", "", "abort the current run; the queue goes on"),
@@ -98,6 +99,11 @@ pub(crate) enum Slash {
     Skills,
     InstallSkill(String),
     UninstallSkill(String),
+    Context,
+    FoldContext,
+    ClearContext,
+    PinTurn(u64),
+    UnpinTurn(u64),
     DebugPrompt,
     Wake(String),
     Abort,
@@ -191,6 +197,7 @@ fn parse(command: &str) -> Result<Slash, String> {
         "skills" => plain(Slash::Skills),
         "skill-install" => word().map(Slash::InstallSkill),
         "skill-uninstall" => word().map(Slash::UninstallSkill),
+        "context" => parse_context(rest),
         "debug-prompt" => plain(Slash::DebugPrompt),
         "wake" => word().map(Slash::Wake),
         "abort" => plain(Slash::Abort),
@@ -230,6 +237,18 @@ fn parse_agent(rest: &str) -> Result<Slash, String> {
     }
 }
 
+fn parse_context(rest: &str) -> Result<Slash, String> {
+    let (verb, turn) = rest.split_once(' ').unwrap_or((rest, ""));
+    match (verb, turn.trim().parse()) {
+        ("", _) => Ok(Slash::Context),
+        ("fold", _) if turn.is_empty() => Ok(Slash::FoldContext),
+        ("clear", _) if turn.is_empty() => Ok(Slash::ClearContext),
+        ("pin", Ok(turn)) => Ok(Slash::PinTurn(turn)),
+        ("unpin", Ok(turn)) => Ok(Slash::UnpinTurn(turn)),
+        _ => Err(format!("/context needs {}", args_of("context"))),
+    }
+}
+
 fn parse_workspace(rest: &str) -> Result<Slash, String> {
     let (verb, what) = rest.split_once(' ').unwrap_or((rest, ""));
     let what = what.trim().to_owned();
@@ -261,6 +280,25 @@ mod tests {
         }
         for (alias, meant) in ALIASES {
             assert_eq!(read(&format!("/{alias}")), read(&format!("/{meant}")));
+        }
+    }
+
+    #[test]
+    fn a_conversation_is_shown_or_changed() {
+        for (words, slash) in [
+            ("", Slash::Context),
+            (" fold", Slash::FoldContext),
+            (" clear", Slash::ClearContext),
+            (" pin 7", Slash::PinTurn(7)),
+            (" unpin  12", Slash::UnpinTurn(12)),
+        ] {
+            assert_eq!(read(&format!("/context{words}")), Input::Command(slash));
+        }
+        for words in ["pin", "pin x", "fold 3", "drop"] {
+            let Input::Invalid(reason) = read(&format!("/context {words}")) else {
+                panic!("{words} is no change");
+            };
+            assert!(reason.contains("pin TURN"), "{reason}");
         }
     }
 

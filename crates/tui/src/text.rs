@@ -4,6 +4,7 @@
 //! of a task and no error message steers the terminal.
 
 use holon_domain::time::Timestamp;
+use holon_domain::zone::{UTC, clock_time};
 use holon_presentation::text::{one_line, show_controls};
 use unicode_width::UnicodeWidthStr;
 
@@ -33,17 +34,18 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Spells the time of day of a moment, in UTC.
-pub(crate) fn time_of_day(at: Timestamp) -> String {
-    clock(&at.to_string())
+/// Spells the time of day of a moment by the clock of a zone. A time in UTC ends in `Z`.
+pub(crate) fn time_of_day(at: Timestamp, zone: &str) -> String {
+    let time = clock_time(at, zone);
+    let mark = if zone == UTC { "Z" } else { "" };
+    format!("{time}{mark}")
 }
 
 /// Spells the time of day of a moment that the host spelled, such as `2026-11-14T23:46:40.123Z`.
-pub(crate) fn clock(spelled: &str) -> String {
-    let time = spelled.split_once('T').map_or(spelled, |(_, time)| time);
-    match time.get(..8) {
-        Some(time) => format!("{time}Z"),
-        None => clean_line(time),
+pub(crate) fn clock(spelled: &str, zone: &str) -> String {
+    match serde_json::from_value(serde_json::Value::from(spelled)) {
+        Ok(at) => time_of_day(at, zone),
+        Err(_) => clean_line(spelled),
     }
 }
 
@@ -72,8 +74,10 @@ mod tests {
     #[test]
     fn times_and_lengths_are_short() {
         let at = Timestamp::from_millis(1_794_700_000_123);
-        assert_eq!(time_of_day(at), "23:46:40Z");
-        assert_eq!(clock("odd\u{1b}"), "odd␛");
+        assert_eq!(time_of_day(at, UTC), "23:46:40Z");
+        assert_eq!(time_of_day(at, "Europe/Berlin"), "00:46:40");
+        assert_eq!(clock(&at.to_string(), "Asia/Kolkata"), "05:16:40");
+        assert_eq!(clock("odd\u{1b}", UTC), "odd␛");
         assert_eq!(length(59_999), "59 s");
         assert_eq!(length(3_700_000), "1 h 1 min");
         assert_eq!(length(90_000_000), "1 d 1 h");

@@ -180,7 +180,9 @@ fn load_page(model: &mut Model) -> Vec<Command> {
     };
     let entries = match &page {
         Page::Help => crate::pages::help(),
-        Page::Events => crate::pages::events(model.conversation.events().iter().rev()),
+        Page::Events => {
+            crate::pages::events(model.conversation.events().iter().rev(), model.zone())
+        }
         Page::Effort { .. } => crate::pages::efforts(),
         _ => Vec::new(),
     };

@@ -21,7 +21,7 @@ pub use address::is_public;
 pub use client::{Cut, Origin, Request, Response, WebClient};
 pub use error::WebError;
 pub use hosts::HostRules;
-pub use page::{ReadablePage, Unreadable, read_page};
+pub use page::{ReadablePage, TextPart, Unreadable, read_page};
 pub use proxy::skipped_proxies;
 pub use reqwest::Method;
 pub use search::{parse_results, search_request};

@@ -20,6 +20,15 @@ pub struct ReadablePage {
     pub text: String,
     /// True if the text was cut, or was made from a body that is not complete.
     pub truncated: bool,
+    /// Characters of the whole text up to the end of this part. Absent if the text ends here.
+    pub next_offset: Option<u64>,
+}
+
+/// Part of a text, in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextPart {
+    pub offset: usize,
+    pub max_chars: usize,
 }
 
 /// Reason for which an answer has no text.
@@ -31,6 +40,8 @@ pub enum Unreadable {
     Encoding { encoding: String },
     #[error("the compressed answer is damaged")]
     Damaged,
+    #[error("the text has {chars} characters, so nothing stands at offset {offset}")]
+    PastEnd { offset: usize, chars: usize },
 }
 
 /// Kind of a body.
@@ -41,14 +52,14 @@ enum BodyKind {
     Other,
 }
 
-/// Reads the text of an answer, at most `max_chars` characters of it.
+/// Reads a part of the text of an answer.
 ///
 /// # Errors
-/// The answer is no text.
+/// The answer is no text, or its text ends before the part.
 pub fn read_page(
     response: &Response,
     mode: ExtractMode,
-    max_chars: usize,
+    part: TextPart,
 ) -> Result<ReadablePage, Unreadable> {
     let header = |name| {
         let value = response.headers.get(name)?;
@@ -71,6 +82,7 @@ pub fn read_page(
     let is_html = kind == BodyKind::Html && mode != ExtractMode::Raw;
     let (text, cut) = if is_html {
         let base = Url::parse(&response.url).ok();
+        let max_chars = part.offset.saturating_add(part.max_chars);
         let max_bytes = max_chars.saturating_mul(CHARACTER_BYTES);
         let found = html::to_text(&decoded, base.as_ref(), max_bytes);
         let text = match found.title {
@@ -83,10 +95,21 @@ pub fn read_page(
     };
     // A model reads unseen characters spelled out, so they count as they are spelled.
     let text = holon_domain::visible::show_unseen(&text);
-    let kept = first_chars(&text, max_chars);
+    let skipped = first_chars(&text, part.offset);
+    let rest = text.get(skipped.len()..).unwrap_or_default();
+    if rest.is_empty() && part.offset > 0 {
+        return Err(Unreadable::PastEnd {
+            offset: part.offset,
+            chars: text.chars().count(),
+        });
+    }
+    let kept = first_chars(rest, part.max_chars);
+    let goes_on = cut || kept.len() < rest.len();
+    let end = part.offset.saturating_add(kept.chars().count());
     Ok(ReadablePage {
         content_type,
-        truncated: cut || kept.len() < text.len() || response.cut.is_some(),
+        truncated: goes_on || response.cut.is_some(),
+        next_offset: goes_on.then(|| u64::try_from(end).unwrap_or(u64::MAX)),
         text: kept.to_owned(),
     })
 }
@@ -166,8 +189,15 @@ mod tests {
         }
     }
 
+    const fn first(max_chars: usize) -> TextPart {
+        TextPart {
+            offset: 0,
+            max_chars,
+        }
+    }
+
     fn read(content_type: &str, body: &[u8]) -> Result<String, Unreadable> {
-        let page = read_page(&answer(content_type, body), ExtractMode::Auto, 1_000)?;
+        let page = read_page(&answer(content_type, body), ExtractMode::Auto, first(1_000))?;
         Ok(page.text)
     }
 
@@ -177,7 +207,7 @@ mod tests {
         let page = read_page(
             &answer("text/plain", body.as_bytes()),
             ExtractMode::Auto,
-            1_000,
+            first(1_000),
         );
         let page = page.expect("a text");
         assert_eq!(page.text.chars().count(), 1_000);
@@ -224,16 +254,61 @@ mod tests {
     #[test]
     fn a_page_is_shown_as_it_was_sent_if_that_is_asked_for() {
         let html = b"<p>a <b>b</b></p>";
-        let raw = read_page(&answer("text/html", html), ExtractMode::Raw, 1_000);
+        let raw = read_page(&answer("text/html", html), ExtractMode::Raw, first(1_000));
         assert_eq!(raw.expect("a page").text.as_bytes(), html);
-        let text = read_page(&answer("text/html", html), ExtractMode::Text, 1_000);
+        let text = read_page(&answer("text/html", html), ExtractMode::Text, first(1_000));
         assert_eq!(text.expect("a page").text, "a b");
+    }
+
+    #[test]
+    fn the_parts_of_a_text_join_to_the_whole_and_nothing_stands_behind_its_end() {
+        let words = "zwölf Boxkämpfer jagen 漢 durch den Park. ".repeat(40);
+        let html = format!("<title>T</title><p>{words}</p>");
+        for (kind, body) in [("text/plain", words.as_str()), ("text/html", html.as_str())] {
+            let whole = read(kind, body.as_bytes()).expect("a text");
+            let whole_answer = answer(kind, body.as_bytes());
+            let (mut joined, mut offset) = (String::new(), 0);
+            loop {
+                let part = TextPart {
+                    offset,
+                    max_chars: 100,
+                };
+                let page = read_page(&whole_answer, ExtractMode::Auto, part).expect("a part");
+                joined.push_str(&page.text);
+                match page.next_offset {
+                    Some(next) => offset = usize::try_from(next).expect("small"),
+                    None => break,
+                }
+            }
+            assert!(
+                joined.starts_with(&whole) && offset > 1_000,
+                "{kind} {offset}"
+            );
+            let chars = joined.chars().count();
+            let past = TextPart {
+                offset: chars,
+                max_chars: 1,
+            };
+            let refused = read_page(&whole_answer, ExtractMode::Auto, past);
+            let offset = chars;
+            assert_eq!(
+                refused,
+                Err(Unreadable::PastEnd { offset, chars }),
+                "{kind}"
+            );
+        }
+        let empty = read_page(&answer("text/plain", b""), ExtractMode::Auto, first(9));
+        assert_eq!(
+            empty.expect("a page").text,
+            "",
+            "the beginning is always there"
+        );
     }
 
     #[test]
     fn a_cut_is_told_whatever_made_it() {
         let whole = answer("text/plain", "zwölf".as_bytes());
-        let cut = |most| read_page(&whole, ExtractMode::Auto, most).expect("a page");
+        let cut = |most| read_page(&whole, ExtractMode::Auto, first(most)).expect("a page");
         assert_eq!((cut(3).text.as_str(), cut(3).truncated), ("zwö", true));
         assert_eq!((cut(5).text.as_str(), cut(5).truncated), ("zwölf", false));
         let part = Response {
@@ -241,7 +316,7 @@ mod tests {
             ..whole
         };
         assert!(
-            read_page(&part, ExtractMode::Auto, 5)
+            read_page(&part, ExtractMode::Auto, first(5))
                 .expect("a page")
                 .truncated
         );
@@ -252,7 +327,7 @@ mod tests {
         let mut packed = answer("text/html", b"\x1b\x05\x00");
         let value = HeaderValue::from_static("br");
         packed.headers.insert(header::CONTENT_ENCODING, value);
-        let refused = read_page(&packed, ExtractMode::Auto, 10).expect_err("refused");
+        let refused = read_page(&packed, ExtractMode::Auto, first(10)).expect_err("refused");
         assert_eq!(
             refused,
             Unreadable::Encoding {

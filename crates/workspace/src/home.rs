@@ -30,6 +30,11 @@ const MEMORY_FILES: [(&str, &str); 2] = [
     ),
 ];
 
+/// Returns true for the content that a memory file of a new home has.
+pub(crate) fn is_initial_memory(content: &str) -> bool {
+    MEMORY_FILES.iter().any(|(_, initial)| *initial == content)
+}
+
 /// The instruction file of a home.
 pub(crate) const AGENTS_MD: &str = "AGENTS.md";
 /// The part of it that explains the home; every home has it.

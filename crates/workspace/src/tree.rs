@@ -1,6 +1,7 @@
-//! A tree of files that is read and changed only beneath its root, with atomic changes of several files.
+//! A tree of files that is read and changed only beneath its root, with atomic changes of several files. A second root may
+//! stand beside the first; its files are named by absolute paths and changed by the same call.
 //!
-//! Owns: which file a relative path means, that no link leads out of the root, and that the changes of a call are
+//! Owns: which file a path means, that no link leads out of its root, and that the changes of a call are
 //! either all made or not at all, even if the process or the machine stops in the middle.
 //!
 //! Protocol: every new content is first written to a side file, beside its target under a random name; then each is put
@@ -23,6 +24,7 @@ mod journal;
 mod path;
 mod plan;
 mod replace;
+mod second;
 mod settle;
 #[cfg(test)]
 mod tests;
@@ -36,9 +38,9 @@ pub use settle::{SettleOutcome, forget, settle, take_back};
 use crate::root::ExecutionRoot;
 use disk::{Disk, NoHook, open_dir};
 use error::at;
-use path::PlainPath;
 use plan::Plan;
 use rustix::io::Errno;
+use second::SecondRoot;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::os::fd::{AsFd, OwnedFd};
@@ -51,6 +53,8 @@ pub struct Tree {
     /// Canonical path, for the journal.
     path: String,
     identity: RootIdentity,
+    /// Directory of files that are named by absolute paths. Absent if all paths are relative.
+    second: Option<Box<SecondRoot>>,
 }
 
 /// Content and permissions of a file that was read.
@@ -64,7 +68,7 @@ pub struct FileContent {
 /// Requested change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Relative to the root, plain components only.
+    /// Relative to the root, plain components only; or absolute and below the second root.
     pub path: String,
     /// Content that must be there now; `None` if the file must not exist.
     pub before: Option<Vec<u8>>,
@@ -84,9 +88,9 @@ pub struct NewContent {
 /// An entry that was not restored when a change was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Leftover {
-    /// Relative to the root. Another program wrote the entry that is there now, and it was not touched.
+    /// Relative to the root, or absolute below the second one. Another program wrote the entry that is there now, and it was not touched.
     pub path: String,
-    /// Path of the former content if it could not be restored; relative to the root.
+    /// Path of the former content if it could not be restored; in the same form.
     pub kept: Option<String>,
 }
 
@@ -120,6 +124,7 @@ impl Tree {
             dir,
             path: path.display().to_string(),
             identity,
+            second: None,
         })
     }
 
@@ -149,9 +154,17 @@ impl Tree {
     /// Opens the root of a plan again. A plan of an earlier build has no identity and is opened by its path.
     fn reopen(plan: &Plan) -> Result<Self, TreeError> {
         let root = Path::new(&plan.root);
-        match &plan.root_identity {
+        let tree = match &plan.root_identity {
             Some(identity) => Self::open_same(root, root, identity),
             None => Self::open(root),
+        }?;
+        match &plan.second_root {
+            Some(second) => {
+                let root = Path::new(&second.path);
+                let opened = Self::open_same(root, root, &second.identity)?;
+                Ok(tree.beside(opened, &second.path))
+            }
+            None => Ok(tree),
         }
     }
 
@@ -170,12 +183,12 @@ impl Tree {
     /// # Errors
     /// Fails if the path leads out or is not allowed, if it is not a regular file (a link as the last component is not), if it is larger than `max_bytes`, or if the system refuses.
     pub fn read(&self, path: &str, max_bytes: u64) -> Result<Option<FileContent>, TreeError> {
-        let plain = PlainPath::parse(path)?;
-        let walked = walk::walk(self.dir.as_fd(), plain)?;
+        let (tree, plain) = self.locate(path)?;
+        let walked = walk::walk(tree.dir.as_fd(), plain)?;
         if !walked.missing.is_empty() {
             return Ok(None);
         }
-        let dir = walked.dir.as_ref().unwrap_or(&self.dir);
+        let dir = walked.dir.as_ref().unwrap_or(&tree.dir);
         let found =
             file::read(dir, plain.name, max_bytes).map_err(|unread| unread.on(path, max_bytes))?;
         Ok(found.map(|found| FileContent {
@@ -189,12 +202,12 @@ impl Tree {
     /// # Errors
     /// Fails as [`Self::read`] does.
     pub fn open_file(&self, path: &str, max_bytes: u64) -> Result<Option<File>, TreeError> {
-        let plain = PlainPath::parse(path)?;
-        let walked = walk::walk(self.dir.as_fd(), plain)?;
+        let (tree, plain) = self.locate(path)?;
+        let walked = walk::walk(tree.dir.as_fd(), plain)?;
         if !walked.missing.is_empty() {
             return Ok(None);
         }
-        let dir = walked.dir.as_ref().unwrap_or(&self.dir);
+        let dir = walked.dir.as_ref().unwrap_or(&tree.dir);
         let found = file::open_regular(dir, plain.name, max_bytes)
             .map_err(|unread| unread.on(path, max_bytes))?;
         Ok(found.map(|(file, _)| file))

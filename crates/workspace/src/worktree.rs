@@ -59,6 +59,11 @@ impl ManagedWorktrees {
         }
     }
 
+    /// Returns the git of the host.
+    pub(crate) const fn git(&self) -> &Git {
+        &self.git
+    }
+
     /// Waits at most this long for another process that works on a worktree.
     #[must_use]
     pub const fn with_patience(mut self, patience: Duration) -> Self {

@@ -200,6 +200,7 @@ fn section(route: &Route<'_>, schemas: &Schemas<'_>) -> String {
         summary(operation),
         scope(operation)
     );
+    text.push_str(&headers(operation));
     text.push_str(&query(operation, schemas));
     text.push_str(&body(operation, schemas));
     text.push_str(&answer(operation, schemas));
@@ -211,8 +212,27 @@ fn parameters<'a>(operation: &'a Value, place: &'static str) -> impl Iterator<It
     parameters.filter(move |parameter| parameter["in"] == place)
 }
 
+/// Name of the header that `HEAD` describes.
+const KEY_HEADER: &str = "idempotency-key";
+
+/// Names of the headers that a route takes.
+fn header_names(operation: &Value) -> impl Iterator<Item = &str> {
+    parameters(operation, "header").filter_map(|parameter| parameter["name"].as_str())
+}
+
 fn has_key(operation: &Value) -> bool {
-    parameters(operation, "header").next().is_some()
+    header_names(operation).any(|name| name.eq_ignore_ascii_case(KEY_HEADER))
+}
+
+/// The headers of a route beside the idempotency key.
+fn headers(operation: &Value) -> String {
+    let others = header_names(operation).filter(|name| !name.eq_ignore_ascii_case(KEY_HEADER));
+    let names: Vec<String> = others.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [name] => format!("\nOptional header: {name}.\n"),
+        names => format!("\nOptional headers: {}.\n", names.join(", ")),
+    }
 }
 
 fn query(operation: &Value, schemas: &Schemas<'_>) -> String {
@@ -356,6 +376,21 @@ Answer: list of `Entry` with `id`; or `text/event-stream`.
 ";
         assert_eq!(section, expected);
         assert!(text.contains("| `POST /agents/{id}/prompt` | `prompt` | Queues a message. |"));
+    }
+
+    #[test]
+    fn only_the_header_of_that_name_is_an_idempotency_key() {
+        let mut document = document();
+        let parameters = &mut document["paths"]["/agents/{id}/prompt"]["post"]["parameters"];
+        *parameters =
+            json!([{ "name": "Last-Event-ID", "in": "header", "schema": { "type": "string" } }]);
+        let text = render(&document);
+        let (_, section) = text.split_once("\n### ").expect("a section");
+        assert!(!section.contains("idempotency"), "{section}");
+        assert!(
+            section.contains("\nOptional header: `Last-Event-ID`.\n"),
+            "{section}"
+        );
     }
 
     #[test]

@@ -65,6 +65,8 @@ impl Stage {
             .env("PATH", path)
             .env("HOME", &self.aside)
             .env("LC_ALL", "C.UTF-8")
+            // Times in the pages are normalised in the form that UTC has.
+            .env("TZ", "UTC")
             .env("TERM", "xterm-256color")
             .current_dir(&self.aside)
             .stdin(Stdio::null());

@@ -221,11 +221,15 @@ fn is_expression(text: &str, range: Range<usize>) -> bool {
     let after = skip_fields(after.trim_start()).trim_start();
     let after = after.trim_start_matches([')', ',']).trim_start();
     let is_compared = before.ends_with("==") || before.ends_with("!=") || after.starts_with("==");
-    let is_alternative = before.ends_with('|') && !before.ends_with("||");
+    // The bar of an alternative stands apart; that of a closure follows its last parameter.
+    let is_alternative = before
+        .strip_suffix('|')
+        .is_some_and(|rest| rest.ends_with(char::is_whitespace));
     let starts_arm = after.starts_with("=>") || after.starts_with("| ") || after.starts_with("if ");
     let line = before.rsplit('\n').next().unwrap_or_default();
-    let is_matched =
-        line.contains("matches!(") || line.contains("if let ") || line.contains("use ");
+    let is_matched = line.contains("matches!(")
+        || line.contains("if let ")
+        || line.trim_start().starts_with("use ");
     let binds = after.starts_with("= ");
     !(is_compared || is_alternative || starts_arm || is_matched || binds)
 }
@@ -290,9 +294,16 @@ mod tests {
         let pattern = "match kind {\n    MessageKind::Control | MessageKind::Used => 1,\n}\n\
                        fn f() { if kind == MessageKind::Control { x() } }\n";
         assert_eq!(findings(pattern), [""; 0]);
-        let produced = findings("fn f() { send(MessageKind::Control) }\n");
-        assert_eq!(produced.len(), 1, "{produced:?}");
-        assert!(produced[0].contains("is reserved, but the code produces it"));
+        for expression in [
+            "fn f() { send(MessageKind::Control) }\n",
+            "fn f() {\n    let cause = MessageKind::Control;\n}\n",
+            "fn f() { all.map(|one| MessageKind::Control) }\n",
+            "fn f() { all.unwrap_or_else(|| MessageKind::Control) }\n",
+        ] {
+            let produced = findings(expression);
+            assert_eq!(produced.len(), 1, "{expression}: {produced:?}");
+            assert!(produced[0].contains("is reserved, but the code produces it"));
+        }
     }
 
     #[test]

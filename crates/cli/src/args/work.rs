@@ -160,7 +160,7 @@ pub(crate) struct TimerArgs {
     /// Cron expression of five fields: minute, hour, day of the month, month, day of the week.
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) cron: Option<String>,
-    /// IANA zone of the cron expression, for example Europe/Berlin [default: UTC].
+    /// IANA zone of the cron expression, for example Europe/Berlin [default: that of the host's operator].
     #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,
     /// Policy for ticks that fall due while the host is down or the agent is stopped.

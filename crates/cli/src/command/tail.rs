@@ -15,9 +15,11 @@ use crate::render::row;
 use crate::target::Target;
 use briefs::BriefTexts;
 use holon_api::EventEnvelope;
+use holon_client::view::Brief;
 use holon_client::{EventStream, StreamItem};
 use holon_domain::AgentId;
 use holon_domain::feed::EventRecord;
+use holon_domain::zone::UTC;
 use holon_presentation::{DisplayMode, Item, Reducer};
 
 /// Prints an agent's rows or briefs.
@@ -37,16 +39,18 @@ pub(super) async fn run(target: Target, args: TailArgs, output: &Output) -> Resu
                 mode: display.unwrap_or_default(),
                 output,
                 texts: BriefTexts::default(),
+                zone: UTC.to_owned(),
             };
             tail.print(args.limit, args.follow).await
         }
     }
 }
 
-/// Reports an absent host or agent at once. The reads that follow are repeated over a restart of the host.
-async fn check_agent(host: &Host, agent_id: &AgentId) -> Result<(), Failure> {
-    host.check_answer(host.client().status(Some(agent_id)).await)?;
-    Ok(())
+/// Reports an absent host or agent at once, and returns the zone of the operator's clock. The reads that follow are
+/// repeated over a restart of the host.
+async fn check_agent(host: &Host, agent_id: Option<&AgentId>) -> Result<String, Failure> {
+    let status = host.check_answer(host.client().status(agent_id).await)?;
+    Ok(status.operator_time_zone.clone())
 }
 
 /// Opens a stream at the newest event.
@@ -75,11 +79,13 @@ struct Tail<'a> {
     mode: DisplayMode,
     output: &'a Output,
     texts: BriefTexts,
+    /// Zone in which times are shown.
+    zone: String,
 }
 
 impl Tail<'_> {
     async fn print(&mut self, limit: u64, follow: bool) -> Result<Exit, Failure> {
-        check_agent(self.host, &self.agent_id).await?;
+        self.zone = check_agent(self.host, Some(&self.agent_id)).await?;
         let stream = if follow {
             Some(open_stream(self.host, &self.agent_id).await?)
         } else {
@@ -114,7 +120,7 @@ impl Tail<'_> {
             self.output.say("nothing yet; wait for it with --follow");
         }
         for brief in older {
-            self.output.row(&row::brief(brief));
+            self.print_brief(brief);
         }
         for item in &rows {
             self.print_row(item);
@@ -130,7 +136,7 @@ impl Tail<'_> {
         let rows = newest(history.rows, limit);
         if self.output.format() == Format::Text {
             for brief in self.texts.older_than(history.oldest_at, &rows, limit) {
-                self.output.row(&row::brief(brief));
+                self.print_brief(brief);
             }
         }
         for item in &rows {
@@ -174,9 +180,13 @@ impl Tail<'_> {
                     Some(brief) => row::brief(brief).with_details(item, self.mode),
                     None => row::item(item, self.mode),
                 };
-                self.output.row(&row);
+                self.output.row(&row.in_zone(&self.zone));
             }
         }
+    }
+
+    fn print_brief(&self, brief: &Brief) {
+        self.output.row(&row::brief(brief).in_zone(&self.zone));
     }
 
     /// Shows what the agent does right now on the last line of a terminal.

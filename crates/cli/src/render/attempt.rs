@@ -80,7 +80,7 @@ pub(super) const fn next_step(kind: &str) -> &'static str {
         b"budget_reached" => {
             "raise the limit: holon budget show lists them, holon budget set changes one"
         }
-        b"invalid_response" => {
+        b"invalid_response" | b"not_json" => {
             "test the provider with: holon config doctor --probe; or choose another model with --model PROVIDER/MODEL"
         }
         b"run_aborted" => {

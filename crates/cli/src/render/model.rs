@@ -78,11 +78,18 @@ pub(crate) fn limits(policy: &ModelLimits) -> String {
     let share = u64::from(policy.context_window_tokens)
         * u64::from(policy.effective_context_window_percent)
         / 100;
+    let (window, answer) = (&policy.source, &policy.output_source);
+    // One source for both figures is named once.
+    let window_words = match answer.is_empty() || answer == window {
+        true => String::new(),
+        false => format!(" ({})", source_words(window)),
+    };
+    let last = if answer.is_empty() { window } else { answer };
     format!(
-        "window {} tokens, prompt up to {share}, answer up to {} ({})",
+        "window {} tokens{window_words}, prompt up to {share}, answer up to {} ({})",
         policy.context_window_tokens,
         policy.max_output_tokens,
-        source_words(&policy.source)
+        source_words(last)
     )
 }
 
@@ -115,6 +122,7 @@ mod tests {
             effective_context_window_percent: 90,
             max_output_tokens: 8_192,
             source: "built_in_catalog".to_owned(),
+            output_source: "built_in_catalog".to_owned(),
         };
         assert_eq!(thinking(4_000, Some(&policy)), "up to 4000 tokens");
         assert_eq!(
@@ -122,5 +130,28 @@ mod tests {
             "up to 7168 tokens, not 20000: an answer has at most 8192"
         );
         assert_eq!(thinking(20_000, None), "up to 20000 tokens");
+    }
+
+    #[test]
+    fn the_window_and_the_answer_each_name_their_source() {
+        let shown = |source: &str, output_source: &str| {
+            limits(&ModelLimits {
+                context_window_tokens: 30_000,
+                effective_context_window_percent: 90,
+                max_output_tokens: 10_000,
+                source: source.to_owned(),
+                output_source: output_source.to_owned(),
+            })
+        };
+        let learned = "window 30000 tokens (learned from the provider), prompt up to 27000, answer up to 10000 \
+                       (assumed: the model is not in the table)";
+        assert_eq!(shown("learned", "unknown_fallback"), learned);
+        let set = "window 30000 tokens, prompt up to 27000, answer up to 10000 (from the settings)";
+        assert_eq!(shown("config_override", "config_override"), set);
+        assert_eq!(
+            shown("config_override", ""),
+            set,
+            "an older host names one source"
+        );
     }
 }

@@ -6,6 +6,7 @@ use super::{LINE_BYTES, asks_for_answer, one_line, words_at};
 use crate::addressing::hint;
 use holon_client::Answer;
 use holon_client::view::{Agent, Brief, Wait};
+use holon_domain::delegation::PUT_ASIDE;
 use holon_domain::text;
 use serde_json::Value;
 
@@ -29,6 +30,7 @@ pub(super) fn of_operator(agent: &Agent, briefs: &[Answer<Brief>]) -> Option<Str
     open.next()
         .or_else(|| unasked_wait(agent))
         .or_else(|| missing_model(agent))
+        .or_else(|| children_aside(agent))
 }
 
 /// Renders what a wait asks the operator, whole: its question, or else the end of the text with which the agent asked and
@@ -91,6 +93,20 @@ fn missing_model(agent: &Agent) -> Option<String> {
             agent.identity.agent_id
         ))
     })
+}
+
+/// Returns what the children need that were put aside: their tasks cannot end before.
+fn children_aside(agent: &Agent) -> Option<String> {
+    let needs = agent.active_children.iter().filter_map(|child| {
+        let id = &child.identity.agent_id;
+        let fault = child.blocked_reason.as_ref()?.strip_prefix(PUT_ASIDE)?;
+        let fault = fault.strip_prefix(": ")?;
+        Some(hint(format!(
+            "its child {id}, which was put aside ({fault}): mend its stored rows, then: holon agent start {id}"
+        )))
+    });
+    let needs: Vec<String> = needs.collect();
+    (!needs.is_empty()).then(|| needs.join("\n           "))
 }
 
 /// Returns true if nothing has happened since that did what the brief asks for.
@@ -213,6 +229,27 @@ mod tests {
         assert!(
             need.contains("to: one ") && need.contains("to: two "),
             "{need}"
+        );
+    }
+
+    #[test]
+    fn a_child_that_was_put_aside_needs_its_rows_mended_and_a_start() {
+        let child = |id: &str, reason: Option<&str>| {
+            json!({
+                "identity": { "agent_id": id }, "status": "stopped", "supervision_task_id": "task_1",
+                "phase": "blocked", "blocked_reason": reason,
+            })
+        };
+        let children = [
+            child("tmp_a", Some("put_aside: messages 2: cut off")),
+            child("tmp_b", Some("managed_task_running")),
+        ];
+        let parent = agent(&json!({ "active_children": children }));
+        assert_eq!(
+            of_operator(&parent, &[]).as_deref(),
+            Some(
+                "its child tmp_a, which was put aside (messages 2: cut off): mend its stored rows, then: holon agent start tmp_a"
+            )
         );
     }
 

@@ -6,6 +6,7 @@
 use super::hang;
 use holon_api::EventEnvelope;
 use holon_client::view::Brief;
+use holon_domain::zone::restamp;
 use holon_presentation::text::{cut, one_line};
 use holon_presentation::{DisplayMode, Item, Role, present};
 
@@ -29,6 +30,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// Spells the time of the row by the clock of a zone.
+    pub(crate) fn in_zone(self, zone: &str) -> Self {
+        let time = restamp(&self.time, zone);
+        let rest = self.text.strip_prefix(&self.time);
+        let text = rest.map_or_else(|| self.text.clone(), |rest| format!("{time}{rest}"));
+        Self { time, text, ..self }
+    }
+
     /// Adds the details of an item in the mode `debug`.
     pub(crate) fn with_details(mut self, item: &Item, mode: DisplayMode) -> Self {
         if mode == DisplayMode::Debug {
@@ -177,6 +186,14 @@ mod tests {
         assert_eq!(
             item(one, DisplayMode::Debug).text,
             "2026-11-14T23:46:40.123Z Timer cancelled: timer_1\n    timer timer_1"
+        );
+        let berlin = item(one, DisplayMode::Info).in_zone("Europe/Berlin");
+        assert_eq!(
+            (berlin.time.as_str(), berlin.text.as_str()),
+            (
+                "2026-11-15T00:46:40.123+01:00",
+                "2026-11-15T00:46:40.123+01:00 Timer cancelled: timer_1"
+            )
         );
     }
 

@@ -34,6 +34,7 @@ pub(crate) fn summary(summary: &Agent, around: &Circumstances) -> String {
         newest_seq: _,
         work: _,
         loaded_agents_md,
+        operator_time_zone: _,
     } = summary;
     let status = status_word(&agent.status, &scheduling_posture.posture);
     let mut lines = vec![

@@ -141,6 +141,18 @@ fn intervals_are_spelled_as_they_are_typed_and_a_cut_list_says_so() {
         listed,
         "timer_1  fires at soon, then every 30s, fired 7 times, 2880 ticks a day with about 5760000 tokens: no summary"
     );
+    for (interval, ticks, words) in [
+        (3_000, 2_880, "then every 3s with a tick at most every 30s"),
+        (7_000, 2_468, "then every 7s with a tick at most every 35s"),
+        (43_201_000, 1, "then every 43201s"),
+        (172_800_000, 0, "then every 2d"),
+    ] {
+        let timer = json!({
+            "id": "timer_1", "status": "active", "interval_ms": interval, "next_fire_at": "soon", "ticks_a_day": ticks,
+        });
+        let listed = work::timers(&[answer(timer)], timer_context(&main, Some(1)));
+        assert!(listed.contains(&format!(", {words}, ")), "{listed}");
+    }
     let details = work::timer_details(&answer(timer));
     assert!(
         details.contains("slots      7 told, 2 passed over\na day      2880 ticks\n"),

@@ -56,10 +56,12 @@ fn key(by: UsageGrouping, key: &str) -> String {
 
 /// Renders figures in one line.
 pub(crate) fn figures(figures: &UsageFigures) -> String {
-    let cached = match figures.cache_read_tokens {
+    let part = |tokens: u64, words: &str| match tokens {
         0 => String::new(),
-        tokens => format!(", {tokens} cached"),
+        tokens => format!(", {tokens} {words}"),
     };
+    let cached = part(figures.cache_read_tokens, "cached")
+        + &part(figures.cache_write_tokens, "written to the cache");
     let estimated = match figures.estimated_calls {
         0 => String::new(),
         calls => format!(

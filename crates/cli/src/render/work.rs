@@ -8,6 +8,8 @@ use holon_domain::agent::ItemCounts;
 use holon_domain::{AgentId, limits, text};
 use std::fmt::Display;
 
+const DAY_MS: u64 = 86_400_000;
+
 /// Renders a page of items, one line each.
 pub(crate) fn items(page: &WorkItemsPage, agent_id: &AgentId) -> String {
     if page.work_items.is_empty() {
@@ -228,7 +230,16 @@ fn timer(timer: &Timer, is_stopped: bool) -> String {
             let zone = timer.time_zone.as_deref().unwrap_or("UTC");
             format!(", by \"{cron}\" in {zone}")
         }
-        (None, Some(interval)) => format!(", then every {}", interval_words(interval)),
+        (None, Some(interval)) => {
+            let every = format!(", then every {}", interval_words(interval));
+            match paced_interval(interval, timer.ticks_a_day) {
+                Some(paced) => format!(
+                    "{every} with a tick at most every {}",
+                    interval_words(paced)
+                ),
+                None => every,
+            }
+        }
         (None, None) => String::new(),
     };
     let fired = match timer.fire_count {
@@ -249,14 +260,16 @@ fn timer(timer: &Timer, is_stopped: bool) -> String {
     format!("{}  {next}{again}{fired}{cost}: {summary}", timer.id)
 }
 
+/// Returns the time between two ticks in milliseconds, if the host lets slots pass between them.
+fn paced_interval(interval: u64, ticks_a_day: Option<u64>) -> Option<u64> {
+    let between = DAY_MS.checked_div(ticks_a_day?)?;
+    let slots = between.checked_div(interval)?;
+    (slots > 1).then(|| slots * interval)
+}
+
 /// Spells an interval in the largest unit that it is a whole number of, as `--every` takes it.
 fn interval_words(millis: u64) -> String {
-    let units = [
-        (86_400_000, "d"),
-        (3_600_000, "h"),
-        (60_000, "m"),
-        (1_000, "s"),
-    ];
+    let units = [(DAY_MS, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let whole = |(unit, _): &(u64, &str)| millis > 0 && millis.is_multiple_of(*unit);
     match units.into_iter().find(whole) {
         Some((unit, name)) => format!("{}{name}", millis / unit),

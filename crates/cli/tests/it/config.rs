@@ -204,7 +204,7 @@ fn thinking_below_the_least_is_refused_and_above_the_output_limit_is_told() {
         .find(|line| line.starts_with("mine/m "));
     let line = line.unwrap_or_else(|| panic!("{listed:?}"));
     assert!(
-        line.contains("thinks up to 3072 tokens, not 20000: its answers have at most 4096"),
+        line.contains("thinks up to 9642 tokens, not 20000: its answers have at most 10666"),
         "{line}"
     );
 }

@@ -17,6 +17,7 @@ mod cleaners;
 mod deliveries;
 mod drive;
 mod files;
+mod folds;
 mod host;
 mod imports;
 mod isolated;
@@ -37,6 +38,7 @@ use cleaners::Cleaners;
 use deliveries::Deliveries;
 use drive::{Drive, Scenario};
 use files::Files;
+use folds::Folds;
 use host::{Crash, Host};
 use imports::Imports;
 use isolated::Isolated;
@@ -222,6 +224,7 @@ parts!(killed_at_any_point_of_a_clone, super::Imports, 6);
 parts!(killed_at_any_point_of_callbacks, super::Callbacks, 12);
 parts!(killed_at_any_point_of_a_child, super::Children, 12);
 parts!(killed_at_any_point_of_webhooks, super::Webhooks, 12);
+parts!(killed_at_any_point_of_folds, super::Folds, 12);
 
 #[test]
 fn killed_again_before_it_has_asked_again_an_answer_is_recorded_once() {

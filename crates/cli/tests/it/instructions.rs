@@ -23,7 +23,12 @@ pub(crate) fn system_prompt(request: &RecordedRequest) -> String {
 
 /// Starts a provider that answers everything, as the default of a world.
 pub(crate) fn provider(world: &World) -> Provider {
-    let provider = Provider::start(Script::always(Round::text("Understood.")));
+    provider_of(world, Script::always(Round::text("Understood.")))
+}
+
+/// Starts a provider with a script, as the default of a world.
+pub(crate) fn provider_of(world: &World, script: Script) -> Provider {
+    let provider = Provider::start(script);
     let entry = Entry::new("fake", Protocol::Chat, provider.base_url());
     let limits = "models.catalog.\"fake/reader\".context_window_tokens = 128000\n";
     configure(
@@ -96,10 +101,11 @@ fn a_model_is_shown_the_files_of_the_stable_roots_as_they_are_when_a_turn_begins
     assert!(places.is_sorted(), "{places:?}");
     assert!(!text.contains("Never shown"), "{text}");
 
-    // The next turn sees what is on disk then.
+    // The next turn is told what is on disk then; the text before its thread stays.
     world.write("project/AGENTS.md", "Run make test before you finish.\n");
-    let text = shown(&world, &provider);
-    assert!(text.contains("Run make test") && !text.contains("Run make check"));
+    assert_eq!(shown(&world, &provider), text);
+    let body = provider.requests().last().unwrap().body.to_string();
+    assert!(body.contains("Run make test"), "{body}");
     let status = world.run(&["status", "--agent", "scout", "--json"]);
     let loaded = status.json()["loaded_agents_md"].clone();
     let path = |name: &str| world.path().canonicalize().unwrap().join(name);
@@ -121,7 +127,9 @@ fn a_model_is_shown_the_files_of_the_stable_roots_as_they_are_when_a_turn_begins
         world.path().join("project/CLAUDE.md"),
     )
     .unwrap();
-    assert!(shown(&world, &provider).contains("Run make test"));
+    assert_eq!(shown(&world, &provider), text);
+    let body = provider.requests().last().unwrap().body.to_string();
+    assert!(body.contains("project/CLAUDE.md"), "{body}");
     drop(served);
     provider.finish();
 }

@@ -48,12 +48,10 @@ fn expected(fault: &Fault, protocol: Protocol) -> Outcome {
         Fault::Status { .. } => FailedFast("unsupported_transport"),
         Fault::UnknownPrevious => FailedFast("invalid_request"),
         Fault::OutputTooLong { .. } => Refused("invalid_request"),
-        Fault::HtmlOk
-        | Fault::Redirect { .. }
-        | Fault::TruncatedJson
-        | Fault::EndlessAnswer
-        | Fault::HugeBody { .. }
-        | Fault::GzipBomb => FailedFast("invalid_response"),
+        Fault::HtmlOk | Fault::Redirect { .. } | Fault::TruncatedJson => FailedFast("not_json"),
+        Fault::EndlessAnswer | Fault::HugeBody { .. } | Fault::GzipBomb => {
+            FailedFast("invalid_response")
+        }
         // A stream without its last event was cut off.
         Fault::MissingTerminal => Exhausted("connection"),
         // The same call under the same id is one call.

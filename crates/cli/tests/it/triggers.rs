@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::process::Stdio;
 
 /// Posts without credentials, as `curl` in a job does. Returns status and body.
-fn post(addr: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {
+pub(crate) fn post(addr: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {
     let length = body.len();
     let said = http(
         addr,
@@ -24,7 +24,7 @@ fn post(addr: &str, path: &str, headers: &str, body: &str) -> (u16, Value) {
 }
 
 /// Returns the path of the URL that wakes the default agent.
-fn wake_path(world: &World, addr: &str) -> String {
+pub(crate) fn wake_path(world: &World, addr: &str) -> String {
     let url = world.run(&["trigger", "show"]).answer().trim().to_owned();
     let base = format!("http://{addr}");
     url.strip_prefix(&base)

@@ -1,7 +1,9 @@
 //! `holon usage` in the real program.
 
+use crate::models::{Entry, configure, together};
 use crate::support::{hello, world};
 use crate::terminal::Terminal;
+use holon_testkit::provider::{Protocol, Provider, Round, Script};
 
 #[test]
 fn usage_is_listed_by_agent_day_and_model_and_an_unknown_price_is_said_to_be_unknown() {
@@ -86,4 +88,57 @@ fn a_terminal_gets_a_chart_that_fits_and_a_pipe_gets_words() {
         "{piped:?}"
     );
     assert_eq!(served.terminate().0, Some(0));
+}
+
+/// Runs one call that reads 600 of 1,000 tokens from the cache and writes 300, and returns what is shown of it.
+fn usage_of_cached_call(protocol: Protocol) -> (serde_json::Value, String) {
+    let world = world();
+    let round = Round::text("Done.").usage(1_000, 10, 600);
+    let provider = Provider::start(Script::of([round.written_to_cache(300)]));
+    let settings = "model.default = \"one/m\"\n\
+         [models.catalog.\"one/m\"]\n\
+         price_input = \"10\"\nprice_output = \"100\"\n\
+         price_cache_read = \"1\"\nprice_cache_write = \"20\"\n";
+    let entry = Entry::new("one", protocol, provider.base_url());
+    configure(&world, settings, &[entry]);
+    let served = world.serve(&[]);
+    let run = world.run(&["run", "hi", "--agent", "main"]);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let total = world.run(&["usage", "--json"]).json()["total"].clone();
+    let words = world.run(&["usage"]).answer().to_owned();
+    assert_eq!(served.terminate().0, Some(0));
+    provider.finish();
+    (total, words)
+}
+
+#[test]
+fn cached_tokens_of_every_protocol_are_counted_and_priced_apart() {
+    // Micro-dollars: plain input 10, cache read 1, cache write 20, output 100 for each token.
+    let cases = [
+        (
+            Protocol::Messages,
+            300,
+            100 * 10 + 600 + 300 * 20 + 10 * 100,
+        ),
+        (Protocol::Chat, 0, 400 * 10 + 600 + 10 * 100),
+        (Protocol::Responses, 0, 400 * 10 + 600 + 10 * 100),
+        (Protocol::Codex, 0, 400 * 10 + 600 + 10 * 100),
+    ];
+    together(&cases, |(protocol, written, cost)| {
+        let (total, words) = usage_of_cached_call(*protocol);
+        for (name, tokens) in [
+            ("input_tokens", 1_000),
+            ("cache_read_tokens", 600),
+            ("cache_write_tokens", *written),
+            ("known_cost_micro_usd", *cost),
+        ] {
+            assert_eq!(total[name], tokens, "{protocol:?}: {total}");
+        }
+        assert!(words.contains(", 600 cached"), "{words}");
+        assert_eq!(
+            words.contains("written to the cache"),
+            *written > 0,
+            "{words}"
+        );
+    });
 }

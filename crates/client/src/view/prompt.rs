@@ -74,12 +74,42 @@ pub struct ShownPrompt {
     #[serde(default)]
     pub compression_epoch: u64,
     pub blocks: Vec<PromptBlock>,
+    /// Earlier turns behind the system text, oldest first.
+    #[serde(default)]
+    pub thread: Vec<ThreadPart>,
     /// Parts that the turn added to its later requests.
     #[serde(default)]
     pub turn_parts: Vec<TurnPart>,
     /// Estimated tokens of those that are shown.
     #[serde(default)]
     pub turn_tokens: u64,
+    /// Estimated tokens of the tools and the system text; 0 in answers of earlier hosts.
+    #[serde(default)]
+    pub fixed_tokens: u64,
+    /// Places inside that part at which a provider with marks may be told to cache.
+    #[serde(default)]
+    pub cache_marks: Vec<CacheMark>,
+}
+
+/// A place at which a provider may cache everything before it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct CacheMark {
+    /// Part behind which the mark stands.
+    pub after: String,
+    /// Estimated tokens up to there, tools included.
+    pub tokens: u64,
+}
+
+/// An earlier turn as a prompt shows it, or the recap of the turns before it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ThreadPart {
+    /// Absent for the recap.
+    pub turn_index: Option<u64>,
+    /// Messages, answers and results.
+    pub items: u64,
+    pub tokens: u64,
+    /// Text of the recap. Absent for a turn.
+    pub text: Option<String>,
 }
 
 /// A part that a turn added to its requests after the first.
@@ -129,6 +159,10 @@ pub struct RoundCache {
     /// What the provider's servers left out of the request. Absent if the request did not allow it.
     #[serde(default)]
     pub context_management: Option<ReducedContext>,
+    /// Bytes of the request's tools and texts. Absent in answers of earlier hosts.
+    pub request_bytes: Option<u64>,
+    /// Bytes at its beginning that are those of the request before. Absent if that one is not known.
+    pub same_bytes: Option<u64>,
 }
 
 /// Old context that a provider's servers left out of a request.

@@ -5,6 +5,7 @@ use crate::env::Env;
 use crate::file::FileSettings;
 use crate::provider::builtin_all;
 use crate::source::Source;
+use holon_domain::provider::LearnedLimits;
 use std::path::Path;
 
 fn model(text: &str) -> ModelRef {
@@ -205,7 +206,16 @@ fn an_unknown_model_has_careful_figures_that_can_be_set() {
     let plain = Catalog::default();
     assert_eq!(
         figures(plain.policy(&unknown, &builtin(8_192))),
-        (32_000, 90, 4_096, PolicySource::UnknownFallback)
+        (32_000, 90, 16_384, PolicySource::UnknownFallback)
+    );
+    assert_eq!(
+        figures(
+            plain
+                .policy(&unknown, &builtin(8_192))
+                .with(LearnedLimits::default())
+        ),
+        (32_000, 90, 10_666, PolicySource::UnknownFallback),
+        "a third of the window"
     );
     assert_eq!(
         plain.policy(&unknown, &said(1_000)).max_output_tokens,

@@ -1,9 +1,11 @@
 //! The table of keys, each once: name, kind, bounds, default and documentation.
 
+use super::bounds::{
+    BUDGET_TOKENS, COUNT, DAYS, DELEGATION_DEPTH, EFFORTS, EVENT_BYTES, KINDS, MILLISECONDS,
+    PATIENCE_SECONDS, PERCENT, PROGRAMS, ROUNDS, SCREENS, SEARCH_KINDS, SEARCH_MODES, SECONDS,
+    SOURCES, STORE_BYTES, THINKING_TOKENS, THREAD_TOKENS, TOKENS, TOOL_TOKENS, TRANSPORTS, WINDOW,
+};
 use super::{Key, Kind};
-use holon_domain::limits;
-use holon_domain::provider::{AuthKind, AuthSource, ReasoningEffort, Transport};
-use holon_domain::web::{SearchMode, SearchProviderKind};
 
 const fn key(name: &'static str, kind: Kind, doc: &'static str) -> Key {
     let default = None;
@@ -29,112 +31,6 @@ const fn with_default(
         doc,
     }
 }
-
-const TOKENS: Kind = Kind::Number {
-    min: 1,
-    max: 100_000_000,
-};
-const THINKING_TOKENS: Kind = Kind::Number {
-    min: limits::MIN_THINKING_TOKENS as u64,
-    max: 100_000_000,
-};
-const WINDOW: Kind = Kind::Number {
-    min: 1_000,
-    max: 100_000_000,
-};
-const PERCENT: Kind = Kind::Number { min: 1, max: 100 };
-const TOOL_TOKENS: Kind = Kind::Number {
-    min: 1,
-    max: 64_000,
-};
-/// A smaller budget would not hold the events retention keeps of even one busy agent.
-const EVENT_BYTES: Kind = Kind::Number {
-    min: 1 << 20,
-    max: i64::MAX as u64,
-};
-/// A smaller budget would not hold the history that retention keeps of even a few agents.
-const STORE_BYTES: Kind = Kind::Number {
-    min: 64 << 20,
-    max: i64::MAX as u64,
-};
-const DAYS: Kind = Kind::Number {
-    min: 0,
-    max: limits::HISTORY_DAYS_MAX,
-};
-const DELEGATION_DEPTH: Kind = Kind::Number {
-    min: 0,
-    max: limits::SPAWN_DEPTH_MAX as u64,
-};
-const BUDGET_TOKENS: Kind = Kind::Number {
-    min: 0,
-    max: 1_000_000_000_000_000,
-};
-/// A day. No answer of a model takes longer.
-const SECONDS: Kind = Kind::Number {
-    min: 1,
-    max: 86_400,
-};
-const ROUNDS: Kind = Kind::Number { min: 0, max: 500 };
-const PATIENCE_SECONDS: Kind = Kind::Number {
-    min: 0,
-    max: 2_592_000,
-};
-const MILLISECONDS: Kind = Kind::Number {
-    min: 1_000,
-    max: 86_400_000,
-};
-const COUNT: Kind = Kind::Number {
-    min: 0,
-    max: 10_000,
-};
-
-const TRANSPORTS: Kind = Kind::OpenChoice(&[
-    Transport::OpenaiResponses.as_str(),
-    Transport::AnthropicMessages.as_str(),
-    Transport::OpenaiCodexResponses.as_str(),
-    Transport::OpenaiChatCompletions.as_str(),
-]);
-const EFFORTS: Kind = Kind::Choice(&[
-    ReasoningEffort::Low.as_str(),
-    ReasoningEffort::Medium.as_str(),
-    ReasoningEffort::High.as_str(),
-    ReasoningEffort::Xhigh.as_str(),
-    EFFORT_OF_THE_PROVIDER,
-]);
-/// Says that a request asks for no effort, so that the provider's own default counts. Not `none`, which some models
-/// take for an effort of its own.
-pub(crate) const EFFORT_OF_THE_PROVIDER: &str = "default";
-const SOURCES: Kind = Kind::Choice(&[
-    AuthSource::Env.as_str(),
-    AuthSource::ExternalCli.as_str(),
-    AuthSource::CredentialProfile.as_str(),
-    AuthSource::CredentialProcess.as_str(),
-    AuthSource::None.as_str(),
-]);
-const KINDS: Kind = Kind::Choice(&[
-    AuthKind::ApiKey.as_str(),
-    AuthKind::BearerToken.as_str(),
-    AuthKind::Oauth.as_str(),
-    AuthKind::SessionToken.as_str(),
-    AuthKind::None.as_str(),
-]);
-/// Programs whose login can be used.
-const PROGRAMS: Kind = Kind::Choice(&["codex_cli"]);
-const SEARCH_MODES: Kind = Kind::Choice(&[
-    SearchMode::Single.as_str(),
-    SearchMode::Fallback.as_str(),
-    SearchMode::Aggregate.as_str(),
-]);
-const SEARCH_KINDS: Kind = Kind::Choice(&[
-    SearchProviderKind::Searxng.as_str(),
-    SearchProviderKind::Brave.as_str(),
-    SearchProviderKind::Tavily.as_str(),
-    SearchProviderKind::Exa.as_str(),
-    SearchProviderKind::Perplexity.as_str(),
-    SearchProviderKind::Firecrawl.as_str(),
-    SearchProviderKind::Command.as_str(),
-]);
-const SCREENS: Kind = Kind::Choice(&["auto", "always", "never"]);
 
 /// Every key, in the order the documentation lists them.
 pub const KEYS: &[Key] = &[
@@ -164,8 +60,8 @@ pub const KEYS: &[Key] = &[
     with_default(
         "model.unknown_fallback.runtime_max_output_tokens",
         TOKENS,
-        "4096",
-        "Tokens such a model may write in one round.",
+        "16384",
+        "Tokens such a model may write in one round, and at most a third of its window.",
     ),
     key(
         "models.catalog.<provider/model>.display_name",
@@ -297,6 +193,24 @@ pub const KEYS: &[Key] = &[
         "512",
         "Estimated tokens such a reminder may take; a longer one is left out.",
     ),
+    with_default(
+        "context.thread_tokens",
+        THREAD_TOKENS,
+        "160000",
+        "Estimated tokens of an agent's thread, its earlier turns as its model is shown them, above which the oldest are folded into a recap. 60 % of the model's window is a bound as well. `holon context limit` sets it for one agent.",
+    ),
+    with_default(
+        "context.cold_after_secs",
+        PATIENCE_SECONDS,
+        "300",
+        "Seconds after an agent's last turn from which on a provider's cache counts as expired. A larger thread is then folded before a turn that no operator began. 0 turns this off. Unless it is set, `providers.<id>.cache_life_secs` counts.",
+    ),
+    with_default(
+        "context.cold_tokens",
+        THREAD_TOKENS,
+        "16000",
+        "Estimated tokens of a thread above which that is done.",
+    ),
     key(
         "providers.<id>.transport",
         TRANSPORTS,
@@ -317,6 +231,12 @@ pub const KEYS: &[Key] = &[
         Kind::List,
         "[]",
         "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`, `context_management`. Without `streaming`, answers come in one piece.",
+    ),
+    with_default(
+        "providers.<id>.cache_life_secs",
+        PATIENCE_SECONDS,
+        "300",
+        "Seconds for which the provider keeps the beginning of a request in its cache after its last use. Counts where `context.cold_after_secs` is not set; 0 folds no thread for that reason.",
     ),
     with_default(
         "providers.<id>.store_responses",
@@ -558,11 +478,15 @@ pub const KEYS: &[Key] = &[
         "1",
         "Most agents above one that `SpawnAgent` makes: 1 lets an agent make children that make none, 0 none at all.",
     ),
-    with_default(
+    key(
+        "operator.time_zone",
+        Kind::Text,
+        "Time zone of your clock, such as `Europe/Berlin`: agents are told the time in it, and new cron timers count in it. This machine's unless it is set.",
+    ),
+    key(
         "budgets.time_zone",
         Kind::Text,
-        "UTC",
-        "Time zone in which the days of usage and budgets begin, such as `Europe/Berlin`.",
+        "Time zone in which the days of usage and budgets begin, such as `Europe/Berlin`. `operator.time_zone` unless it is set.",
     ),
     key(
         "budgets.agent_day_tokens",
@@ -597,6 +521,13 @@ pub const KEYS: &[Key] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::bounds::EFFORT_OF_THE_PROVIDER;
+    use holon_domain::provider::AuthKind;
+    use holon_domain::provider::AuthSource;
+    use holon_domain::provider::ReasoningEffort;
+    use holon_domain::provider::Transport;
+    use holon_domain::web::SearchMode;
+    use holon_domain::web::SearchProviderKind;
 
     #[test]
     fn the_choices_are_all_there_are() {

@@ -1,6 +1,6 @@
 //! The providers this build knows, read from `data/providers.toml`.
 
-use super::{AuthSpec, KeyVariable, ProviderEntry, ProviderSource};
+use super::{AuthSpec, CACHE_LIFE_SECS, KeyVariable, ProviderEntry, ProviderSource};
 use crate::url;
 use holon_domain::provider::{AuthKind, AuthSource, ProviderSpec, ReasoningEffort, Transport};
 use serde::Deserialize;
@@ -62,6 +62,7 @@ impl Builtin {
             source: ProviderSource::BuiltIn,
             loopback: url::judge(&self.base_url).is_ok_and(|url| url.loopback),
             address_problem: None,
+            cache_life_secs: CACHE_LIFE_SECS,
             unsupported_transport: None,
         }
     }

@@ -1,8 +1,8 @@
 //! How settings and variables change the providers of this build and add others.
 
 use super::{
-    AuthSpec, Builtin, ProviderEntry, ProviderSource, Providers, SCRIPTED, UnsupportedTransport,
-    builtin_all,
+    AuthSpec, Builtin, CACHE_LIFE_SECS, ProviderEntry, ProviderSource, Providers, SCRIPTED,
+    UnsupportedTransport, builtin_all,
 };
 use crate::error::{Error, Place};
 use crate::key::{self, KeyPath, Value};
@@ -176,6 +176,7 @@ impl<'a> Fields<'a> {
             source: ProviderSource::Config,
             loopback: false,
             address_problem: None,
+            cache_life_secs: CACHE_LIFE_SECS,
             unsupported_transport: None,
         };
         let auth = self.auth()?;
@@ -211,6 +212,9 @@ impl<'a> Fields<'a> {
                 }
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(found) = self.get("cache_life_secs") {
+            entry.cache_life_secs = found.number()?.value;
         }
         if let Some(effort) = self.choice("reasoning_effort", effort)? {
             entry.spec.reasoning_effort = effort;

@@ -231,7 +231,7 @@ fn every_key_of_the_schema_can_be_set_read_and_unset() {
             "web.search.providers" => "[\"x\"]".to_owned(),
             "web.providers.<name>.base_url" => "https://x.example".to_owned(),
             "serve.http_addr" => "127.0.0.1:9".to_owned(),
-            "budgets.time_zone" => "Europe/Berlin".to_owned(),
+            "budgets.time_zone" | "operator.time_zone" => "Europe/Berlin".to_owned(),
             name if name.starts_with("models.catalog.<provider/model>.price_") => "2.50".to_owned(),
             "github.base_url" | "providers.<id>.base_url" => "https://x.example".to_owned(),
             _ => sample(key.kind),

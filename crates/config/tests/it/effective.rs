@@ -1,7 +1,7 @@
 //! What holds and where it is from; and the schema, which is the table of keys.
 
 use crate::support::{Home, env};
-use holon_config::{Effective, KEYS, schema};
+use holon_config::{Effective, KEYS, Key, schema};
 
 fn rows(pairs: &[(&str, &str)], content: &str) -> Vec<(String, String, &'static str)> {
     let home = Home::new();
@@ -12,20 +12,24 @@ fn rows(pairs: &[(&str, &str)], content: &str) -> Vec<(String, String, &'static 
         .collect()
 }
 
+const HOST_ZONE: &str = "Asia/Tokyo";
+
 #[test]
 fn with_nothing_set_every_single_key_shows_the_default_of_the_schema() {
     let expected: Vec<(String, String, &str)> = KEYS
         .iter()
         .filter(|key| key.is_single())
-        .map(|key| {
-            (
-                key.name.to_owned(),
-                key.default.unwrap_or_default().to_owned(),
-                "builtin",
-            )
-        })
+        .map(|key| (key.name.to_owned(), default_of(key).to_owned(), "builtin"))
         .collect();
-    assert_eq!(rows(&[], ""), expected);
+    assert_eq!(rows(&[("TZ", HOST_ZONE)], ""), expected);
+}
+
+/// Default of a key on a host in a zone.
+fn default_of(key: &Key) -> &str {
+    match key.name {
+        "operator.time_zone" | "budgets.time_zone" => HOST_ZONE,
+        _ => key.default.unwrap_or_default(),
+    }
 }
 
 #[test]

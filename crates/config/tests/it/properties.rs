@@ -82,6 +82,7 @@ proptest! {
         };
         let settings = resolved(&content).expect("resolves");
         let policy = settings.catalog.policy(&model, &Sourced { value: max_output, source: Source::File });
+        let policy = policy.within_window();
         prop_assert!((1..=max_output).contains(&policy.max_output_tokens));
         prop_assert!(policy.max_output_tokens <= policy.context_window_tokens / 2);
         prop_assert!((1..=100).contains(&policy.effective_context_window_percent));

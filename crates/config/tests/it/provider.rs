@@ -56,6 +56,7 @@ fn settings_change_a_provider_of_this_build_key_by_key() {
         [providers.openai]
         base_url = "https://proxy.example/v1/"
         store_responses = true
+        cache_life_secs = 3600
         reasoning_effort = "high"
         auth = { source = "credential_profile", profile = "work:openai", kind = "bearer_token" }
         [providers.anthropic.context_management]
@@ -71,6 +72,8 @@ fn settings_change_a_provider_of_this_build_key_by_key() {
     assert_eq!(openai.auth.source, AuthSource::CredentialProfile);
     assert_eq!(openai.auth.profile.as_deref(), Some("work:openai"));
     assert_eq!(openai.auth.kind, AuthKind::BearerToken);
+    assert_eq!(openai.cache_life_secs, 3_600);
+    assert_eq!(home.provider("anthropic", content).cache_life_secs, 300);
     let managed = home.provider("anthropic", content).spec.context_management;
     let managed = managed.expect("is on");
     assert_eq!(managed.trigger_input_tokens, 100_000);

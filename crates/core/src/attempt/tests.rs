@@ -12,6 +12,7 @@ const FIRST: AttemptState = AttemptState {
     without_network_ms: 0,
     parks: 0,
     may_compact: false,
+    next_form: None,
 };
 
 fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
@@ -51,6 +52,7 @@ fn every_kind_is_retried_waited_for_or_given_up_and_only_some_ask_another_model(
     invalid_request: fail_fast fail_fast fail_fast, then next model
     context_length_exceeded: fail_fast fail_fast fail_fast, then end of the turn
     invalid_response: fail_fast fail_fast fail_fast, then next model
+    not_json: fail_fast fail_fast fail_fast, then next model
     unsupported_transport: fail_fast fail_fast fail_fast, then next model
     model_unavailable: fail_fast fail_fast fail_fast, then next model
     ");

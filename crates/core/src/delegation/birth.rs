@@ -41,6 +41,7 @@ pub fn create(
     settings.worktree_session = order.worktree_session.clone();
     settings.supervision = order.supervision.clone();
     settings.set_model(order.model.clone(), order.model_options.clone());
+    settings.thread_tokens = order.thread_tokens;
     let mut draft = Draft::new(view, host, now, entropy);
     begin_life(&mut draft);
     if let Some(first) = &order.first_message {

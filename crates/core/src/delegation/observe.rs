@@ -1,10 +1,13 @@
 //! Shows a child to its parent: what it does, what it waits for, and what it said last.
 
 use crate::assess::{AssessmentInput, assess};
-use holon_domain::agent::{AgentRecord, AgentStatus};
+use holon_domain::agent::{
+    AgentIdentity, AgentKind, AgentRecord, AgentStatus, IdentityView, Ownership, ProfilePreset,
+    Visibility,
+};
 use holon_domain::closure::ClosureOutcome;
 use holon_domain::delegation::{
-    ActiveChild, ChildFacts, ChildObservability, ChildPhase, PUT_ASIDE,
+    ActiveChild, ChildFacts, ChildObservability, ChildPhase, ChildTask, PUT_ASIDE,
 };
 use holon_domain::queue::QueueView;
 use holon_domain::task::{TaskRecord, TaskStatus, TaskStatusSnapshot};
@@ -90,10 +93,11 @@ fn put_aside(fault: &str) -> String {
 }
 
 /// Describes a child of which not even its own row can be read.
-fn unreadable() -> ChildObservability {
+fn unreadable(fault: Option<&str>) -> ChildObservability {
+    let fault = fault.unwrap_or("its stored rows cannot be read");
     ChildObservability {
         phase: ChildPhase::Blocked,
-        blocked_reason: Some(put_aside("its stored rows cannot be read")),
+        blocked_reason: Some(put_aside(fault)),
         waiting_reason: None,
         active_work_item_id: None,
         work_summary: None,
@@ -111,13 +115,50 @@ pub fn with_child(mut task: TaskRecord, facts: Option<&ChildFacts>) -> TaskStatu
             task.note_child(facts);
             Some(observe(facts))
         }
-        None if task.child().is_some() && !task.status.is_terminal() => Some(unreadable()),
+        None if task.child().is_some() && !task.status.is_terminal() => Some(unreadable(None)),
         None => None,
     };
     TaskStatusSnapshot {
         child_observability,
         ..task.status_snapshot()
     }
+}
+
+/// Describes a child of which not even its own row can be read, for the summary of its parent. `fault` is the one for
+/// which it was put aside; absent if it was not yet.
+#[must_use]
+pub fn unreadable_child(
+    parent: &AgentIdentity,
+    task: &TaskRecord,
+    child: &ChildTask,
+    fault: Option<&str>,
+) -> ActiveChild {
+    let root = parent.root_agent_id.as_ref().unwrap_or(&parent.agent_id);
+    ActiveChild {
+        identity: IdentityView::active(AgentIdentity {
+            agent_id: child.child_agent_id.clone(),
+            kind: AgentKind::Child,
+            visibility: Visibility::Private,
+            ownership: Ownership::ParentSupervised,
+            profile_preset: ProfilePreset::PrivateChild,
+            lineage_parent_agent_id: Some(parent.agent_id.clone()),
+            root_agent_id: Some(root.clone()),
+        }),
+        status: AgentStatus::Stopped,
+        supervision_task_id: task.id.clone(),
+        summary: task.summary.clone(),
+        observability: unreadable(fault),
+    }
+}
+
+/// Says that the task of a child cannot end before the operator mends the child's rows. `None` if it was not put aside.
+pub(crate) fn stuck_task_words(child: &ActiveChild) -> Option<String> {
+    let (task, id) = (&child.supervision_task_id, &child.identity.agent_id);
+    child.fault().map(|fault| {
+        format!(
+            "{task} cannot end, because its child {id} was put aside ({fault}); mend its stored rows, then: holon agent start {id}"
+        )
+    })
 }
 
 /// Describes a live child for the summary of its parent.

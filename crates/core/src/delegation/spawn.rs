@@ -199,6 +199,7 @@ fn order_of(
         worktree_session,
         model: parent.model_override.clone(),
         model_options: parent.settings.model_options(),
+        thread_tokens: parent.thread_tokens,
         supervision,
         first_message,
     }

@@ -4,8 +4,10 @@ use holon_domain::guidance::{SkillInstallation, SkillSourceKind};
 use holon_domain::intent::{NewTimer, NewWorkItem, WorkItemChange};
 use holon_domain::operator_transport::OperatorTransportBinding;
 use holon_domain::task::NewCommandTask;
+use holon_domain::thread::ThreadCommand;
 use holon_domain::timer::MissedSlotPolicy;
 use holon_domain::trigger::DeliveryMode;
+use holon_domain::turn::LogSeq;
 use holon_domain::workspace::{AttachedWorkspace, SelectedWorkspace};
 use holon_domain::{BindingId, TaskId, TimerId, TriggerId, WaitId, WorkItemId, WorkspaceId};
 
@@ -77,6 +79,34 @@ pub enum SkillCommand {
         /// Absent if the runtime did not install it.
         kind: Option<SkillSourceKind>,
     },
+}
+
+/// A command of an operator about the thread of an agent's earlier turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextCommand {
+    /// Asks the next turn to fold or clear the thread. A later one replaces it.
+    Ask(ThreadCommand),
+    /// Keeps a turn whole through folds.
+    Pin {
+        turn_index: u64,
+        /// The turn as the log holds it. Absent if the log holds nothing of it.
+        measured: Option<MeasuredTurn>,
+        /// Estimated tokens that all pinned turns may take together.
+        room: u64,
+    },
+    /// Takes a pin back. The turn is shown until a later turn folds the thread.
+    Unpin { turn_index: u64 },
+    /// Bounds the thread of this agent; `None` if the setting of the host shall hold again.
+    Limit { thread_tokens: Option<u32> },
+}
+
+/// An ended turn whose size the shell has found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeasuredTurn {
+    /// Log position of its first entry.
+    pub first_entry: LogSeq,
+    /// Estimated tokens of the turn as requests show it. Absent if the thread does not show it.
+    pub tokens: Option<u64>,
 }
 
 /// A command of an operator about an agent's workspaces. The shell has looked at the directories.

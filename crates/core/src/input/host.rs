@@ -8,6 +8,7 @@ use holon_domain::delivery::DeliveryTarget;
 use holon_domain::model::ModelChain;
 use holon_domain::summary::ExecutionProfile;
 use holon_domain::workspace::ReservedDirs;
+use holon_domain::zone::UTC;
 use holon_domain::{AgentId, Timestamp, WorkItemId, limits};
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub struct HostConditions {
     pub budget_defaults: BudgetDefaults,
     /// Time zone in which the days of the host begin, such as `Europe/Berlin`.
     pub zone: String,
+    /// Time zone of the operator's clock.
+    pub operator_zone: String,
     /// Most agents that may stand above a new one.
     pub spawn_depth: u32,
 }
@@ -107,7 +110,8 @@ impl HostConditions {
             budgets: Arc::new([]),
             unreadable_budgets: Arc::new([]),
             budget_defaults: BudgetDefaults::default(),
-            zone: "UTC".to_owned(),
+            zone: UTC.to_owned(),
+            operator_zone: UTC.to_owned(),
             spawn_depth: limits::SPAWN_DEPTH,
         }
     }

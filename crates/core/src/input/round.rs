@@ -1,6 +1,6 @@
 //! A round of a turn: a model's answer as it enters a decision, and the calls of a round as the log holds them.
 
-use holon_domain::attempt::TokenUsage;
+use holon_domain::attempt::{RequestOverlap, TokenUsage};
 use holon_domain::block::{Block, OpaqueData, ToolCall, calls_of, text_beginning};
 use holon_domain::compaction::Compaction;
 use holon_domain::intent::Intent;
@@ -10,8 +10,9 @@ use holon_domain::model::{ModelFailure, ReplyBlock, StopReason};
 use holon_domain::nesting::is_value_too_deep;
 use holon_domain::provider::{AskedServer, ContextReduction, LearnedLimits};
 use holon_domain::queue::QueueEntry;
+use holon_domain::thread::ThreadFold;
 use holon_domain::tool::ToolError;
-use holon_domain::turn::LogSeq;
+use holon_domain::turn::{LogSeq, ShownContent};
 use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
 use holon_domain::{CallId, Entropy, Timestamp, WorkItemId, limits, text};
@@ -47,6 +48,8 @@ impl CurrentRound {
             | LogEntry::ToolResult { .. }
             | LogEntry::ContinuationPrompt { .. }
             | LogEntry::Recap(_)
+            | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => None,
         }
     }
@@ -89,6 +92,8 @@ pub struct RoundAnswer {
     pub implausible_usage: Option<TokenUsage>,
     /// What the provider's servers left out of the request; `None` if it did not allow that.
     pub context_management: Option<ContextReduction>,
+    /// How much of the request begins like the one before.
+    pub overlap: Option<RequestOverlap>,
     /// Queued messages that the request contained. The commit of the answer consumes them.
     pub interjected: Vec<QueueEntry>,
     /// Operator messages that are too long to join this turn. They stay queued and get turns of their own.
@@ -110,6 +115,8 @@ pub struct RoundAnswer {
     pub reminder_text: Option<String>,
     /// Compaction that this request was the first to have; `None` if it had none or only that of the log.
     pub compaction: Option<Compaction>,
+    /// Fold of the agent's thread that this request was the first to begin with.
+    pub fold: Option<ThreadFold>,
     /// Texts that the frame refers to, by hash. Sent on the turn's first round only.
     pub kept: Vec<(String, String)>,
     pub context: ContextSize,
@@ -181,6 +188,8 @@ pub struct FailedAttempt {
     pub request_tokens: u64,
     /// Output tokens that the request allowed; 0 if none was built.
     pub answer_tokens: u32,
+    /// What another form of the request would leave out.
+    pub shown: ShownContent,
 }
 
 /// Size of the context of one request.

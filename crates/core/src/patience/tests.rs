@@ -34,9 +34,14 @@ fn one_model_that_may_answer_later_is_enough_and_a_refusal_outweighs_what_an_ope
     use ChainVerdict::{MayPass, NeedsOperator, Refused};
     use ModelFailureKind as Kind;
     use SuspensionReason as Reason;
-    let table: [(&[Kind], ChainVerdict); 8] = [
+    let table: [(&[Kind], ChainVerdict); 10] = [
         (&[Kind::ServerError], MayPass(Reason::ProviderTrouble)),
-        (&[Kind::InvalidResponse], MayPass(Reason::ProviderTrouble)),
+        (&[Kind::NotJson], MayPass(Reason::ProviderTrouble)),
+        (&[Kind::InvalidResponse], Refused),
+        (
+            &[Kind::InvalidResponse, Kind::NotJson],
+            MayPass(Reason::ProviderTrouble),
+        ),
         (&[Kind::Auth, Kind::Quota], MayPass(Reason::Quota)),
         (
             &[Kind::InvalidRequest, Kind::Network],

@@ -52,6 +52,26 @@ pub(super) const NO_SUCH_TURN: RefusalText = RefusalText::with_hint(
     "the agent has no such turn, or its log is no longer stored",
     "see its turns with: holon transcript --agent {agent_id}",
 );
+pub(super) const TURN_STILL_OPEN: RefusalText = RefusalText::with_hint(
+    "turn_still_open",
+    "the agent is at work on the turn, and only a turn that is over can be pinned",
+    "wait until it is over, or abort it with: holon agent abort {agent_id}",
+);
+pub(super) const TURN_NOT_IN_THREAD: RefusalText = RefusalText::with_hint(
+    "turn_not_in_thread",
+    "the thread does not show the turn any more: the recap of a fold stands for it",
+    "see what the thread shows with: holon context show --agent {agent_id}",
+);
+pub(super) const PIN_TOO_LARGE: RefusalText = RefusalText::with_hint(
+    "pin_too_large",
+    "pinned turns may take a share of the thread together, and this one has no room in it",
+    "see their sizes with: holon context show --agent {agent_id}; make room with: holon context unpin TURN",
+);
+pub(super) const TOO_MANY_PINS: RefusalText = RefusalText::with_hint(
+    "too_many_pins",
+    "the agent has as many pinned turns as it may have",
+    "see them with: holon context show --agent {agent_id}; make room with: holon context unpin TURN",
+);
 pub(super) const NO_CURRENT_RUN: RefusalText = RefusalText::with_hint(
     "no_current_run",
     "the agent runs no turn, so there is nothing to abort",

@@ -155,7 +155,24 @@ pub(super) fn ask_from_first(draft: &mut Draft<'_>, mut turn: OpenTurn) {
     turn.thinking_tokens = draft.agent.thinking_tokens;
     set_model(&mut turn, model);
     turn.requested_model = None;
+    pass_over_refused(draft, &mut turn);
     ask(draft, turn);
+}
+
+/// Passes over the first models of the chain that have refused this very request, if another one is left.
+fn pass_over_refused(draft: &Draft<'_>, turn: &mut OpenTurn) {
+    let Some(refused) = turn.refused.clone() else {
+        return;
+    };
+    let has_refused = |model: &ModelRef| refused.by.contains(model);
+    let next = turn.fallbacks.iter().position(|model| !has_refused(model));
+    if let Some(next) = next
+        && turn.model.as_ref().is_some_and(has_refused)
+    {
+        let model = turn.fallbacks.drain(..=next).next_back();
+        switch_model(draft, turn, model);
+        (turn.reasoning_effort, turn.thinking_tokens) = (None, None);
+    }
 }
 
 /// Changes the model of the turn, and remembers the one it asked first.

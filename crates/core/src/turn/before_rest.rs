@@ -74,10 +74,10 @@ pub(super) fn refusal(call: &ToolCall) -> ToolError {
     let name = &call.name;
     ToolError::new(
         ToolErrorKind::SleepNotAlone,
-        format!("not taken: results of this answer have to be read before {name}"),
+        "Not yet: results came that you have not seen.",
     )
-    .hint(format!(
-        "read the results, then call {name} again; it is the last call of an answer, and before it stand only calls that \
-         change something and succeed"
-    ))
+    .hint(match name.as_str() {
+        "Sleep" => "Read them; call Sleep again if you still want to rest.".to_owned(),
+        name => format!("Read them; call {name} again if you still want to wait."),
+    })
 }

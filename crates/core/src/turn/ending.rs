@@ -91,7 +91,7 @@ impl Ending {
         };
         let asks = asks_operator(wait).then(|| ActionRequired {
             code: ActionCode::OperatorInput,
-            next_step: next_step(wait),
+            next_step: next_step(wait, &round.words()),
         });
         Self {
             asks,
@@ -200,21 +200,30 @@ impl Ending {
     }
 }
 
-/// Says what an operator is asked for, and how an answer to a question is recognised.
-fn next_step(wait: &WaitRecord) -> String {
+/// Says what an operator is asked for, the reason unless they read it in the words of the turn, and how an answer to a
+/// question is recognised.
+fn next_step(wait: &WaitRecord, words: &str) -> String {
     let asked = wait.asks_for();
+    // Without words the reason stands for them.
+    let reason = wait
+        .reason_beside_question()
+        .filter(|reason| !words.is_empty() && !words.contains(reason));
+    let reason = reason.map_or_else(String::new, |reason| format!("; it waits for: {reason}"));
     match &wait.question {
         Some(question) if !question.any_message => {
-            let choices = match question.choices.as_slice() {
-                [] => String::new(),
-                choices => format!(" ({})", choices.join(" / ")),
+            let (choices, or_choice) = match question.choices.as_slice() {
+                [] => (String::new(), ""),
+                choices => (
+                    format!(" ({})", choices.join(" / ")),
+                    ", or begin it with one of the choices",
+                ),
             };
             format!(
-                "answer the agent: {asked}{choices}; write {} in your message, so that it counts as the answer",
+                "answer the agent: {asked}{choices}{reason}; write {} in your message{or_choice}, so that it counts as the answer",
                 wait.id
             )
         }
-        Some(_) | None => format!("answer the agent: {asked}"),
+        Some(_) | None => format!("answer the agent: {asked}{reason}"),
     }
 }
 
@@ -286,6 +295,7 @@ const fn category(kind: ModelFailureKind) -> FailureCategory {
         ModelFailureKind::InvalidRequest
         | ModelFailureKind::ContextLengthExceeded
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => FailureCategory::Protocol,
     }

@@ -1,9 +1,9 @@
 //! Handles a failed provider round: retry after a backoff, ask the next model, suspend the turn or end it.
 
-use super::ask::{ask, ask_chain_again, restore_options, switch_model};
+use super::ask::{ask, restore_options, switch_model};
 use super::ending::Ending;
 use super::tries::{attempt_record, current_try, keep};
-use super::{end, notice, suspension};
+use super::{end, notice, refusal, suspension};
 use crate::attempt::{self, AttemptState, Disposition, Remedy};
 use crate::draft::Draft;
 use crate::input::{FailedAttempt, Reply, Stamp};
@@ -17,9 +17,8 @@ use holon_domain::event::{
 };
 use holon_domain::model::{ModelFailure, ModelFailureKind, ModelRef};
 use holon_domain::provider::{AskedServer, LearnedLimits};
-use holon_domain::queue::QueueEntry;
 use holon_domain::timer::DueAction;
-use holon_domain::turn::{OpenTurn, PauseCause, Phase, PromptCeiling, ResumeMark, TerminalReason};
+use holon_domain::turn::{OpenTurn, PauseCause, Phase, ResumeMark, TerminalReason};
 use holon_domain::{limits, text};
 
 /// Returns the effect whose answer the turn waits for.
@@ -52,7 +51,7 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
         draft.agent.totals.usage.add(usage);
     }
     learn(draft, &turn, &failed.server, failure.learned);
-    let verdict = attempt::judge(failure, attempt_state(&turn), draft.entropy.next());
+    let verdict = attempt::judge(failure, attempt_state(&turn, failed), draft.entropy.next());
     let next = choose_action(draft, &turn, failure.kind, verdict);
     turn.offline_ms = match verdict {
         Disposition::WaitForNetwork { backoff_ms } => turn.offline_ms.saturating_add(backoff_ms),
@@ -70,7 +69,10 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
     };
     keep(draft, &mut turn, record);
     if failure.kind == ModelFailureKind::ContextLengthExceeded {
-        lower_ceiling(&mut turn, failed);
+        refusal::lower_ceiling(&mut turn, failed);
+    }
+    if attempt::refuses_form(failure.kind) {
+        refusal::note_refused(&mut turn, failed, verdict);
     }
     // A prompt waits from the time its model was asked. The host is alive to record this, so earlier resumptions no
     // longer count.
@@ -84,42 +86,9 @@ pub(crate) fn handle_failure(draft: &mut Draft<'_>, stamp: Stamp, failed: &Faile
             back_off(draft, turn, failed, backoff_ms, cause)
         }
         FailureAction::ChainFailed => handle_chain_failure(draft, turn, failed),
-        FailureAction::Refused => handle_refusal(draft, turn, failed),
+        FailureAction::Refused => refusal::handle_refusal(draft, turn, failed),
     }
     Reply::Done
-}
-
-/// Distance that later prompts keep from the size that was refused, even if one of nearly that size was answered before;
-/// as a divisor.
-const REFUSED_MARGIN: u64 = 16;
-
-/// Bounds the prompts of the turn after one was refused: by three quarters of its size, or of the window that the
-/// refusal named, and by the size that the model answered last. The request is repeated once only, so the repetition
-/// takes no risk; answers raise the bound again, up to a size that was answered before.
-fn lower_ceiling(turn: &mut OpenTurn, failed: &FailedAttempt) {
-    let window = failed.failure.learned;
-    let window = window.and_then(|limits| limits.context_window_tokens);
-    let window = window.map_or(u64::MAX, u64::from);
-    let most = failed.request_tokens.min(window) / 4 * 3;
-    let answered = match turn.answered_tokens {
-        0 => u64::MAX,
-        tokens => tokens,
-    };
-    let below = failed.request_tokens - failed.request_tokens / REFUSED_MARGIN;
-    let proven = turn.answered_tokens.min(below).max(most);
-    let (known, known_most) = turn.prompt_ceiling.map_or((u64::MAX, u64::MAX), |ceiling| {
-        (ceiling.tokens, ceiling.most.max(ceiling.tokens))
-    });
-    let refused = turn.prompt_ceiling.map(|ceiling| ceiling.refused);
-    let refused = refused.filter(|tokens| *tokens > 0).unwrap_or(u64::MAX);
-    turn.prompt_ceiling = Some(PromptCeiling {
-        tokens: known.min(most).min(answered),
-        most: known_most.min(proven),
-        round: turn.rounds + 1,
-        refused: refused.min(failed.request_tokens),
-        refused_answer: failed.answer_tokens,
-        counts_answer: failed.failure.counts_answer,
-    });
 }
 
 /// The action that follows a failed try.
@@ -176,11 +145,12 @@ fn choose_action(
 fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAttempt) {
     let kinds = suspension::failure_kinds(draft);
     let refused_by_one = kinds.iter().any(|kind| kind.refuses_request());
-    if refused_by_one && may_drop_interjected(&turn, failed) {
-        return handle_refusal(draft, turn, failed);
+    let may_differ = refusal::may_change(draft, &turn, failed);
+    if refused_by_one && may_differ {
+        return refusal::handle_refusal(draft, turn, failed);
     }
     match patience::judge_chain(&kinds) {
-        ChainVerdict::Refused => handle_refusal(draft, turn, failed),
+        ChainVerdict::Refused => refusal::handle_refusal(draft, turn, failed),
         ChainVerdict::MayPass(_) | ChainVerdict::NeedsOperator(_) if turn.attended => {
             match next_renewal(draft, &turn) {
                 Some((model, wait_ms)) => park(draft, turn, failed, model, wait_ms),
@@ -188,46 +158,12 @@ fn handle_chain_failure(draft: &mut Draft<'_>, turn: OpenTurn, failed: &FailedAt
             }
         }
         ChainVerdict::MayPass(reason) => match suspension::plan(draft, &turn) {
-            None if refused_by_one => handle_refusal(draft, turn, failed),
+            None if refused_by_one => refusal::handle_refusal(draft, turn, failed),
             planned => suspension::suspend(draft, turn, failed, reason, planned),
         },
         ChainVerdict::NeedsOperator(reason) => {
             suspension::suspend(draft, turn, failed, reason, None);
         }
-    }
-}
-
-/// Returns the failure that ends a refused turn. A model that was asked later may have failed for another reason.
-fn as_refusal(draft: &Draft<'_>, failure: &ModelFailure) -> ModelFailure {
-    let mut kinds = suspension::failure_kinds(draft).into_iter();
-    let refusal = kinds.find(|kind| kind.refuses_request());
-    ModelFailure {
-        kind: refusal.unwrap_or(failure.kind),
-        ..failure.clone()
-    }
-}
-
-/// Returns true if a refused request can be repeated without the messages that had joined it.
-fn may_drop_interjected(turn: &OpenTurn, failed: &FailedAttempt) -> bool {
-    let is_apart = |entry: &QueueEntry| turn.keeps_apart(entry.seq);
-    !failed.interjected.iter().all(is_apart)
-}
-
-/// Handles a request that no model accepts. It is repeated without the messages that had joined it, which get turns of
-/// their own; later messages may join. Without such messages the turn fails.
-fn handle_refusal(draft: &mut Draft<'_>, mut turn: OpenTurn, failed: &FailedAttempt) {
-    if !may_drop_interjected(&turn, failed) {
-        return fail_turn(draft, &turn, &as_refusal(draft, &failed.failure));
-    }
-    set_apart(draft, &mut turn, &failed.interjected);
-    ask_chain_again(draft, turn);
-}
-
-/// Excludes messages from joining the turn. They are queued and get turns of their own.
-pub(super) fn set_apart(draft: &mut Draft<'_>, turn: &mut OpenTurn, entries: &[QueueEntry]) {
-    for entry in entries {
-        draft.queue_held(entry);
-        turn.set_apart(entry);
     }
 }
 
@@ -307,7 +243,7 @@ pub(super) fn learn(
     }
 }
 
-fn attempt_state(turn: &OpenTurn) -> AttemptState {
+fn attempt_state(turn: &OpenTurn, failed: &FailedAttempt) -> AttemptState {
     AttemptState {
         attempt: current_try(turn),
         has_fallback: !turn.fallbacks.is_empty(),
@@ -317,6 +253,7 @@ fn attempt_state(turn: &OpenTurn) -> AttemptState {
         may_compact: turn
             .prompt_ceiling
             .is_none_or(|ceiling| ceiling.round != turn.rounds + 1),
+        next_form: turn.request_form().after_refusal(failed.shown),
     }
 }
 
@@ -374,7 +311,7 @@ fn ask_fallback(draft: &mut Draft<'_>, mut turn: OpenTurn, index: usize, failure
     ask(draft, turn);
 }
 
-fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
+pub(super) fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
     let attempts = draft.attempts();
     let timeline = AttemptTimeline::of(&ModelRef::spell(turn.requested()), attempts);
     let reason = match failure.kind {
@@ -388,6 +325,7 @@ fn fail_turn(draft: &mut Draft<'_>, turn: &OpenTurn, failure: &ModelFailure) {
         | ModelFailureKind::Auth
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::InvalidResponse
+        | ModelFailureKind::NotJson
         | ModelFailureKind::UnsupportedTransport
         | ModelFailureKind::ModelUnavailable => TerminalReason::ProviderFailed,
     };

@@ -5,7 +5,7 @@ use crate::draft::Draft;
 use crate::input::Reply;
 use crate::transport::reply_route;
 use crate::wait::WaitChanges;
-use holon_domain::agent::AgentRecord;
+use holon_domain::agent::{AgentRecord, ORDER_BYTES};
 use holon_domain::event::{Event, MessageProcessingStarted, TurnStarted};
 use holon_domain::log::LogEntry;
 use holon_domain::memory::TurnEvidence;
@@ -14,7 +14,7 @@ use holon_domain::model::ModelRef;
 use holon_domain::queue::{MessageSeq, QueueEntry};
 use holon_domain::timer::LateTick;
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Phase, ResumeMark, Speech};
-use holon_domain::{RunId, WorkItemId, limits};
+use holon_domain::{RunId, WorkItemId, limits, text};
 
 /// Opens the turn of a message that was just dequeued.
 pub(crate) fn open(
@@ -30,12 +30,11 @@ pub(crate) fn open(
     let attended = is_attended(draft, &entry);
     let max_rounds = rounds_allowed(rounds_left(&draft.agent, &entry));
     let QueueEntry { seq, envelope, .. } = entry;
-    let work_item_id = envelope.work_item_id.clone();
     record_start(draft, seq, &envelope, &run_id, model.as_ref());
     let turn = OpenTurn {
         owes: owed_messages(seq, &envelope),
         reply_route: reply_route(&envelope),
-        ticked_item: ticked_item(&draft.agent, work_item_id.as_ref()),
+        ticked_item: ticked_item(&draft.agent, envelope.work_item_id.as_ref()),
         run_id,
         turn_index,
         message_seq: seq,
@@ -60,6 +59,7 @@ pub(crate) fn open(
         followups: 0,
         usage: Default::default(),
         prompt_ceiling: None,
+        refused: None,
         answered_tokens: 0,
         spending: Default::default(),
         call: None,
@@ -78,7 +78,7 @@ pub(crate) fn open(
         input_shortened: false,
         attachments: Vec::new(),
         resume: ResumeMark::default(),
-        work_item_id,
+        work_item_id: envelope.work_item_id,
         progress: false,
         bound_progress: false,
         waits: waits.notes,
@@ -121,10 +121,17 @@ fn note_message(draft: &mut Draft<'_>, entry: &QueueEntry) {
         Cause::Runtime if envelope.kind == MessageKind::TimerTick => {}
         Cause::Operator | Cause::Outside | Cause::Runtime => draft.agent.self_caused_turns = 0,
     }
+    draft.agent.order = None;
     if envelope.is_operator_instruction() {
         draft.agent.operator_seq = Some(entry.seq);
+        draft.agent.order = Some(order_words(envelope));
     }
     draft.agent.last_wake_reason = Some(envelope.trigger_kind.as_str().to_owned());
+}
+
+/// Returns the words of an operator that stand beside what their turn makes.
+pub(super) fn order_words(envelope: &MessageEnvelope) -> String {
+    text::preview(envelope.body.render().trim(), ORDER_BYTES)
 }
 
 /// Records that the newest turn took up a message.

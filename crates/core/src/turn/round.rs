@@ -7,28 +7,26 @@ use super::call_results;
 use super::calls::{next_round, run_calls};
 use super::end;
 use super::ending::Ending;
-use super::failure::{awaited_answer, learn, set_apart};
+use super::failure::{awaited_answer, learn};
+use super::first_shown;
 use super::invalid_rounds;
-use super::open::{is_attended, rounds_allowed};
+use super::open::{is_attended, order_words, rounds_allowed};
+use super::refusal::set_apart;
 use super::tries::close_tries;
 use crate::draft::Draft;
 use crate::input::{CurrentRound, Reply, RoundAnswer, Stamp};
 use crate::{usage, wait, work};
 use holon_domain::attempt::RoundAttempts;
 use holon_domain::block::{calls_of, chars_of, text_beginning};
-use holon_domain::decision::Fact;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, MessageProcessingStarted,
-    OperatorInterjectionAdmitted, ProviderRoundCompleted, TurnContextBuilt,
-    TurnLocalCompactionApplied,
+    OperatorInterjectionAdmitted, ProviderRoundCompleted,
 };
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::model::StopReason;
-use holon_domain::prompt_plan::{BlockSource, CutReason};
 use holon_domain::queue::{QueueEntry, QueueStatus};
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::turn::{OpenTurn, OwedOutcome, Patience, Speech};
-use holon_domain::work_item::StaleReminder;
 use holon_domain::{limits, text};
 use std::sync::Arc;
 
@@ -45,10 +43,12 @@ pub(crate) fn handle_answer(draft: &mut Draft<'_>, stamp: Stamp, answer: &RoundA
     (turn.offline_ms, turn.parks) = (0, 0);
     turn.patience = Patience::default();
     learn(draft, &turn, &answer.server, answer.learned);
-    record_frame(draft, &mut turn, answer);
-    record_compaction(draft, &turn, answer);
+    first_shown::record_fold(draft, &turn, answer);
+    first_shown::record_form(draft, &mut turn);
+    first_shown::record_frame(draft, &mut turn, answer);
+    first_shown::record_compaction(draft, &turn, answer);
     work::handle_answered_request(draft, &mut turn, answer);
-    record_reminder(draft, &turn, answer);
+    first_shown::record_reminder(draft, &turn, answer);
     note_size(&mut turn, answer.request_tokens);
     set_apart(draft, &mut turn, &answer.apart);
     consume_interjections(draft, &mut turn, &answer.interjected, answer.boundary);
@@ -201,76 +201,6 @@ fn ask_to_go_on(draft: &mut Draft<'_>, turn: OpenTurn, had_calls: bool) {
     next_round(draft, turn);
 }
 
-fn record_frame(draft: &mut Draft<'_>, turn: &mut OpenTurn, answer: &RoundAnswer) {
-    let cuts = answer.frame.cuts.iter();
-    let shortened = cuts.filter(|cut| cut.reason == CutReason::OverWindow);
-    let shortened_parts: Vec<BlockSource> = shortened.map(|cut| cut.source).collect();
-    let is_input = |part: &BlockSource| *part == BlockSource::CurrentInput;
-    // A fallback with a smaller window may cut in a later round what the first request had whole.
-    turn.input_shortened |= !turn.owes.is_empty() && shortened_parts.iter().any(is_input);
-    if turn.rounds != 1 {
-        return;
-    }
-    let entry = draft.agent.counters.log + 1;
-    for (hash, body) in &answer.kept {
-        draft.fact(Fact::BlobKept {
-            hash: hash.clone(),
-            body: body.clone(),
-            entry,
-        });
-    }
-    draft.log(turn.turn_index, LogEntry::Frame(answer.frame.clone()));
-    draft.event(Event::TurnContextBuilt(TurnContextBuilt {
-        shortened_parts,
-        turn_index: turn.turn_index,
-        duration_ms: answer.timing.context_build_ms,
-        context_section_count: answer.context.sections,
-        rendered_context_chars: answer.context.context_chars,
-        rendered_system_chars: answer.context.system_chars,
-        run_id: Some(turn.run_id.clone()),
-        message_seq: Some(turn.message_seq),
-    }));
-}
-
-/// Writes the recap that the answered request was the first to have. Later requests repeat it.
-fn record_compaction(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
-    let Some(compaction) = &answer.compaction else {
-        return;
-    };
-    let recap = compaction.recap.as_ref();
-    draft.event(Event::TurnLocalCompactionApplied(
-        TurnLocalCompactionApplied {
-            turn_index: turn.turn_index,
-            round: turn.rounds,
-            compacted_rounds: recap.map_or(0, |recap| recap.last_round + 1 - recap.first_round),
-            exact_tail_rounds: compaction.exact_rounds,
-            projected_tokens: compaction.tokens_before,
-            effective_tokens: compaction.tokens_after,
-            room_tokens: compaction.room_tokens,
-            strict_fallback_applied: compaction.shortened_results,
-            run_id: turn.run_id.clone(),
-            message_seq: turn.message_seq,
-        },
-    ));
-    if let Some(recap) = recap {
-        draft.agent.totals.compactions += 1;
-        draft.log(turn.turn_index, LogEntry::Recap(recap.clone()));
-    }
-}
-
-/// Writes the reminder that the answered request was the first to have. It stood before the messages that joined.
-fn record_reminder(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer) {
-    if let Some(text) = &answer.reminder_text {
-        draft.log(
-            turn.turn_index,
-            LogEntry::ContinuationPrompt {
-                text: text.clone(),
-                reason: StaleReminder::LOG_REASON.to_owned(),
-            },
-        );
-    }
-}
-
 /// Notes the size of a request that the model took.
 fn note_size(turn: &mut OpenTurn, request_tokens: u64) {
     turn.answered_tokens = request_tokens;
@@ -306,6 +236,7 @@ fn consume_interjections(
         }
         if entry.envelope.is_operator_instruction() {
             draft.agent.operator_seq = Some(entry.seq);
+            draft.agent.order = Some(order_words(&entry.envelope));
             turn.raise_authority();
             // As if the message had begun the turn.
             draft.agent.self_caused_turns = 0;
@@ -382,7 +313,11 @@ fn emit_round(draft: &mut Draft<'_>, turn: &OpenTurn, answer: &RoundAnswer, trie
         context_fingerprint: answer.frame.context_fingerprint.clone(),
         working_memory_revision: answer.frame.working_memory_revision,
         compression_epoch: answer.frame.compression_epoch,
-        tries: tries.clone(),
+        // The log keeps it; an event of each round stays small.
+        tries: RoundAttempts {
+            overlap: None,
+            ..tries.clone()
+        },
         run_id: Some(turn.run_id.clone()),
         message_seq: Some(turn.message_seq),
     }));

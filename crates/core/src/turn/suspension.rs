@@ -315,7 +315,20 @@ pub(crate) fn handle_recovery(draft: &mut Draft<'_>, turn: OpenTurn) {
     }
 }
 
-fn resume_asking(draft: &mut Draft<'_>, turn: OpenTurn, by: SuspensionEnd) {
+fn resume_asking(draft: &mut Draft<'_>, mut turn: OpenTurn, by: SuspensionEnd) {
+    match by {
+        SuspensionEnd::PauseOver | SuspensionEnd::HostStart => {}
+        // What the operator changed may be what was refused.
+        SuspensionEnd::OperatorMessage
+        | SuspensionEnd::Start
+        | SuspensionEnd::ModelChange
+        | SuspensionEnd::CredentialRenewed
+        | SuspensionEnd::BudgetChanged => {
+            if let Some(refused) = &mut turn.refused {
+                refused.by.clear();
+            }
+        }
+    }
     draft.event(Event::TurnSuspensionEnded(TurnSuspensionEnded {
         run_id: turn.run_id.clone(),
         turn_index: turn.turn_index,

@@ -35,6 +35,7 @@ pub(super) fn close_tries(
         max_attempts: MAX_ATTEMPTS,
         failed,
         context_management: answer.context_management,
+        overlap: answer.overlap,
         implausible_usage: answer.implausible_usage,
     }
 }

@@ -229,6 +229,7 @@ fn record(
         external_ref: new.external_ref.clone(),
         due_at,
         due,
+        order: draft.agent.order.clone(),
         authority: turn.authority,
         trigger_count: 0,
         last_triggered_at: None,

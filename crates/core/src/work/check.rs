@@ -4,7 +4,7 @@ use crate::input::WorkCommand;
 use crate::rejection::Rejection;
 use holon_domain::intent::{NewTimer, WorkItemChange};
 use holon_domain::limits;
-use holon_domain::timer::TimerSchedule;
+use holon_domain::timer::{NO_ZONE, TimerSchedule};
 use holon_domain::work_item::TodoItem;
 
 /// Maximum length of a cron expression or a time zone name, in bytes.
@@ -55,7 +55,10 @@ pub(crate) fn check_schedule(schedule: &TimerSchedule) -> Result<(), Rejection> 
             time_zone,
         } => {
             check_text("cron expression", expression, CRON_BYTES)?;
-            check_text("time zone", time_zone, CRON_BYTES)
+            match time_zone.as_str() {
+                NO_ZONE => Ok(()),
+                named => check_text("time zone", named, CRON_BYTES),
+            }
         }
         TimerSchedule::Once { .. } | TimerSchedule::Every { .. } => Ok(()),
     }

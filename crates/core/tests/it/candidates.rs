@@ -47,6 +47,7 @@ fn fail(world: &mut World, failure: ModelFailure) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure,

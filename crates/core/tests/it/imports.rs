@@ -83,6 +83,7 @@ fn record() -> ArchiveRecord {
     let before = Timestamp::from_millis(make::T0.as_millis() - 5_000);
     ArchiveRecord {
         profile_preset: ProfilePreset::PublicNamed,
+        thread_tokens: None,
         model: Some(ArchivedModel {
             model: make::model("test/own"),
             reasoning_effort: Some(ReasoningEffort::High),
@@ -129,6 +130,7 @@ fn exported(world: &World) -> ArchiveRecord {
     work_items.sort_by(|a, b| a.id.cmp(&b.id));
     ArchiveRecord {
         profile_preset: agent.identity.profile_preset,
+        thread_tokens: None,
         model: ArchivedModel::of(&agent.settings),
         workspaces: agent.attached_workspaces().as_slice().to_vec(),
         work_items,

@@ -60,6 +60,8 @@ fn an_interjection_waits_for_the_calls_in_hand() {
             LogEntry::ToolResult { .. } => "result",
             LogEntry::ContinuationPrompt { .. } => "go on",
             LogEntry::Recap(_) => "recap",
+            LogEntry::ThreadFold(_) => "fold",
+            LogEntry::Shortened(_) => "shortened",
             LogEntry::RuntimeFailure { .. } => "failure",
         })
         .collect();

@@ -20,6 +20,7 @@ mod candidates;
 mod children;
 mod clock;
 mod commands;
+mod context;
 mod continuation;
 mod delivery;
 mod imports;

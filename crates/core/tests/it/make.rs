@@ -21,6 +21,7 @@ use holon_domain::model::{
     ModelChoice, ModelFailure, ModelFailureKind, ModelOptions, ModelRef, StopReason,
 };
 use holon_domain::queue::QueueEntry;
+use holon_domain::thread::ThreadFold;
 use holon_domain::tool::{ToolEnvelope, ToolError, ToolErrorKind};
 use holon_domain::usage::CallEstimate;
 use holon_domain::work_item::{PlanArtifact, StaleReminder};
@@ -147,6 +148,7 @@ pub(crate) struct ModelAnswer {
     pub(crate) reminder: Option<StaleReminder>,
     /// Compaction that its request was the first to have.
     pub(crate) compaction: Option<Compaction>,
+    pub(crate) fold: Option<ThreadFold>,
 }
 
 impl ModelAnswer {
@@ -162,6 +164,7 @@ impl ModelAnswer {
             plan: None,
             reminder: None,
             compaction: None,
+            fold: None,
         }
     }
 
@@ -203,6 +206,7 @@ impl ModelAnswer {
         let words = (!self.words.is_empty()).then_some(words);
         RoundAnswer {
             context_management: None,
+            overlap: None,
             learned: None,
             server: Default::default(),
             blocks: Arc::new(words.into_iter().chain(calls).collect()),
@@ -231,6 +235,7 @@ impl ModelAnswer {
                 .map(|_| "Mind the item.".to_owned()),
             reminder: self.reminder,
             compaction: self.compaction,
+            fold: self.fold,
             kept: vec![("s".to_owned(), "stable words".to_owned())],
             context: ContextSize::default(),
             timing: timing(at),
@@ -292,6 +297,7 @@ pub(crate) fn failed(kind: ModelFailureKind, stamp: Stamp, at: Timestamp) -> Inp
     Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure::new(kind, "the provider said no"),

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod empty_answers;
+mod forms;
 
 use crate::commands;
 use crate::make::{self, ModelAnswer};
@@ -61,6 +62,7 @@ fn fail(world: &mut World, kind: ModelFailureKind) {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure::new(kind, "it failed."),
@@ -389,8 +391,16 @@ fn an_answer_that_cannot_be_read_is_not_asked_for_again_from_the_same_model() {
     fail_chain(&mut unattended, ModelFailureKind::InvalidResponse);
     assert_eq!(
         unattended.ended_as(),
+        Some(TerminalReason::ProviderFailed),
+        "it is not waited for either"
+    );
+
+    let mut unattended = asked();
+    fail_chain(&mut unattended, ModelFailureKind::NotJson);
+    assert_eq!(
+        unattended.ended_as(),
         None,
-        "a turn that nobody waits for is suspended until it passes"
+        "a page of somebody else is waited for until it is gone"
     );
     unattended.let_due_come();
     unattended.send(ModelAnswer::words("here").to(&unattended));

@@ -275,6 +275,8 @@ fn entry_text(entry: &LogEntry) -> String {
         }
         LogEntry::ContinuationPrompt { .. } => "continuation_prompt".to_owned(),
         LogEntry::Recap(_) => "recap".to_owned(),
+        LogEntry::ThreadFold(_) => "thread_fold".to_owned(),
+        LogEntry::Shortened(_) => "shortened".to_owned(),
         LogEntry::RuntimeFailure {
             failure_artifact, ..
         } => format!("runtime_failure {}", failure_artifact.kind),

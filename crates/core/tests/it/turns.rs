@@ -30,6 +30,7 @@ fn a_failing_provider_is_asked_three_times_and_every_try_is_on_record() {
         world.send(Input::AttemptFailed {
             stamp,
             attempt: Box::new(FailedAttempt {
+                shown: Default::default(),
                 implausible_usage: None,
                 answer_tokens: 0,
                 failure,
@@ -72,6 +73,7 @@ fn a_prompt_that_does_not_fit_is_compacted_once_in_each_round_and_then_fails() {
         world.send(Input::AttemptFailed {
             stamp: world.stamp().expect("a model is asked"),
             attempt: Box::new(FailedAttempt {
+                shown: Default::default(),
                 implausible_usage: None,
                 answer_tokens: 0,
                 failure: ModelFailure::new(ModelFailureKind::ContextLengthExceeded, "too long"),
@@ -111,6 +113,7 @@ fn a_refused_prompt_is_repeated_within_what_was_answered_and_what_the_refusal_na
         world.send(Input::AttemptFailed {
             stamp: world.stamp().expect("a model is asked"),
             attempt: Box::new(FailedAttempt {
+                shown: Default::default(),
                 implausible_usage: None,
                 answer_tokens: 0,
                 failure,

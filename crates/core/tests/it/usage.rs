@@ -31,6 +31,7 @@ fn asked() -> World {
 fn fail(world: &mut World, failure: ModelFailure, request_tokens: u64) {
     let stamp = world.stamp().expect("a model is asked");
     let attempt = Box::new(FailedAttempt {
+        shown: Default::default(),
         implausible_usage: None,
         answer_tokens: 20,
         failure,

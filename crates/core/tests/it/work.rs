@@ -9,6 +9,7 @@ mod hints;
 mod items;
 mod lives;
 pub(crate) mod memory;
+mod orders;
 mod questions;
 mod rechecks;
 mod reports;

@@ -1,5 +1,5 @@
-//! Changes files of the workspace by patches: `patch` parses them, `workspace` applies them atomically below the
-//! root.
+//! Changes files of the workspace and of the agent's home by patches: `patch` parses them, `roots` opens the directories
+//! in which they lie, `workspace` applies them atomically below these.
 //!
 //! A call's journal is stored with the agent's claims under the call's id until the outcome is on record. After a
 //! crash it proves whether the patch is in place. An earlier build kept it in the agent's home, where it is still
@@ -8,7 +8,7 @@
 //! at a time, so by then every other call is on record.
 
 use self::patch_plan::PatchPlan;
-use super::attached::{Attachments, is_home};
+use super::attached::Attachments;
 use super::image;
 use async_trait::async_trait;
 use holon_domain::CallId;
@@ -19,7 +19,7 @@ use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
 use holon_tools::apply_patch::{NAME, refused};
 use holon_workspace::{
-    ClaimFolders, SettleOutcome, TreeError, forget, make_home, make_private_dir, settle, take_back,
+    ClaimFolders, SettleOutcome, TreeError, forget, make_private_dir, settle, take_back,
 };
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -28,6 +28,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 mod patch_plan;
+mod roots;
 #[cfg(test)]
 mod tests;
 
@@ -177,15 +178,7 @@ fn apply(
     let journal = journals.new_path(call);
     // Before any file is read: clearing a journal may still undo changes.
     let _active = lock_and_clear(&journals, &journal)?;
-    if is_home(&context.workspace) {
-        // An agent is removed only after its patches have ended, so the home is needed.
-        make_home(Path::new(&context.agent_home), || true)
-            .map_err(|error| execution_failed(error.to_string()))?;
-    }
-    let tree = files
-        .attachments
-        .open(&context.agent_home, &context.workspace)
-        .map_err(|error| tool_error(&error))?;
+    let tree = roots::open(files, context, &patch)?;
     let mut applied = patch_outcome(&patch);
     let mut patch_plan = PatchPlan::default();
     for file in &patch.files {

@@ -1,4 +1,4 @@
-//! The engine's port for instruction files and skills. Blocking work runs off the async threads.
+//! The engine's port for instruction files, skills and notes. Blocking work runs off the async threads.
 
 use super::clock::wall_clock;
 use async_trait::async_trait;
@@ -58,6 +58,7 @@ impl GuidanceHost for GuidanceFiles {
         let read = tokio::task::spawn_blocking(move || Guidance {
             instructions: readers.instructions.read(&roots, now),
             skills: readers.skills.read(&roots, now),
+            notes: holon_workspace::read_notes(Path::new(&roots.agent_home)),
         });
         match read.await {
             Ok(guidance) => guidance,

@@ -4,8 +4,9 @@ use super::credential::Keys;
 use super::credential_watch::CredentialWatch;
 use crate::error::Error;
 use async_trait::async_trait;
-use holon_config::{Catalog, Env, Settings, Sourced};
+use holon_config::{Catalog, Env, ProviderEntry, Settings, Sourced};
 use holon_domain::delta::TextSink;
+use holon_domain::limits::THREAD_COLD_AFTER_MS;
 use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource, StatedWindow};
 use holon_engine::ports::{ModelClient, ModelName};
@@ -34,6 +35,8 @@ pub(crate) struct ProviderBinding {
     keys: Arc<Keys>,
     catalog: Catalog,
     max_output_tokens: Sourced<u32>,
+    /// Cache life of each provider in milliseconds.
+    cache_lives: BTreeMap<String, u64>,
 }
 
 /// Returns the providers whose configured transport cannot be used, with the reasons.
@@ -47,6 +50,14 @@ fn refused_transports(settings: &Settings) -> BTreeMap<String, TransportRefusal>
         Some((entry.spec.id.clone(), refusal))
     });
     refusals.collect()
+}
+
+fn cache_lives(settings: &Settings) -> BTreeMap<String, u64> {
+    let life = |entry: &ProviderEntry| {
+        let millis = u64::from(entry.cache_life_secs) * 1_000;
+        (entry.spec.id.clone(), millis)
+    };
+    settings.providers.iter().map(life).collect()
 }
 
 impl ProviderBinding {
@@ -74,6 +85,7 @@ impl ProviderBinding {
             keys,
             catalog: settings.catalog.clone(),
             max_output_tokens: settings.max_output_tokens.clone(),
+            cache_lives: cache_lives(settings),
         })
     }
 
@@ -187,6 +199,12 @@ impl ModelClient for Models {
             display_name: bound.catalog.display_name(model),
             description: bound.catalog.description(model).map(str::to_owned),
         }
+    }
+
+    fn cache_life_ms(&self, model: &ModelRef) -> u64 {
+        let bound = self.current();
+        let life = bound.cache_lives.get(model.provider()).copied();
+        life.unwrap_or(THREAD_COLD_AFTER_MS)
     }
 
     fn policy(&self, model: &ModelRef) -> ModelPolicy {

@@ -12,7 +12,7 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::web::{FetchedPage, SearchAnswer, WebFetch, WebSearch, WebTools};
 use holon_engine::ports::WebHost;
 use holon_web::{
-    Cut, HostRules, Method, Origin, Request, Response, Unreadable, WebClient, WebError,
+    Cut, HostRules, Method, Origin, Request, Response, TextPart, Unreadable, WebClient, WebError,
 };
 use serde_json::json;
 use std::path::PathBuf;
@@ -79,10 +79,13 @@ impl WebHost for Web {
             .max_chars
             .unwrap_or(u32::MAX)
             .min(fetch.max_chars.value);
-        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        let part = TextPart {
+            offset: usize::try_from(asked.offset).unwrap_or(usize::MAX),
+            max_chars: usize::try_from(most).unwrap_or(usize::MAX),
+        };
         let cut_reason = answer.cut.map(|cut| cut_words(cut, fetch));
         // A page may have megabytes of tags, so it is read off the async threads.
-        let work = move || match holon_web::read_page(&answer, asked.extract_mode, most) {
+        let work = move || match holon_web::read_page(&answer, asked.extract_mode, part) {
             Ok(page) => Ok(to_result(asked.url, &answer, page, cut_reason)),
             Err(error) => Err(unreadable(&error, &answer)),
         };
@@ -146,6 +149,7 @@ fn to_result(
         content_type: page.content_type,
         bytes_read: answer.body.len() as u64,
         truncated: page.truncated,
+        next_offset: page.next_offset,
         cut_reason,
         sha256: text::sha256_hex(&answer.body),
         fetched_at: wall_clock(),
@@ -163,6 +167,10 @@ fn unreadable(error: &Unreadable, answer: &Response) -> ToolError {
         Unreadable::Encoding { .. } | Unreadable::Damaged => {
             (ToolErrorKind::ParseFailed, "try another address")
         }
+        Unreadable::PastEnd { .. } => (
+            ToolErrorKind::InvalidToolInput,
+            "use the offset that the last result names, or leave it out to read from the beginning",
+        ),
     };
     ToolError::new(kind, error.to_string())
         .details(json!({ "final_url": answer.url, "status": answer.status }))

@@ -5,25 +5,32 @@ mod locks;
 use self::locks::RepositoryLocks;
 use super::attached::Attachments;
 use async_trait::async_trait;
+use holon_domain::limits::PLACE_GIT_MS;
+use holon_domain::place::{HostFacts, Place, RepositoryState};
 use holon_domain::workspace::{
-    AttachedWorkspace, CleanVerdict, KeepReason, SelectedWorkspace, UseMode, WorkspaceErrorKind,
-    WorkspaceFailure, WorkspaceOrder, WorktreeRecord, WorktreeReport, WorktreeUser, WorktreeView,
+    AttachedWorkspace, CleanVerdict, KeepReason, SelectedWorkspace, UseMode, WorkspaceEntry,
+    WorkspaceErrorKind, WorkspaceFailure, WorkspaceOrder, WorktreeRecord, WorktreeReport,
+    WorktreeUser, WorktreeView,
 };
 use holon_engine::ports::{EntryGuard, WorkspaceHost, WorktreeUsers};
 use holon_workspace::WorkspaceSelection;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
 /// Longest wait of a clean-up for a request that works on a repository. Its worktrees are kept then.
 const CLEAN_WAIT: Duration = Duration::from_secs(5);
+/// Longest time that a turn waits for the state of its repository.
+const PLACE_PATIENCE: Duration = Duration::from_millis(PLACE_GIT_MS);
 
 /// Selects workspaces, and makes and cleans worktrees.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspaces {
     selection: Arc<WorkspaceSelection>,
     attachments: Attachments,
+    host: HostFacts,
     /// Held while a worktree of a repository is made and while its worktrees are cleaned up. The thread that works holds
     /// it, so that a caller that goes away does not let the next one in.
     changes: RepositoryLocks,
@@ -33,11 +40,16 @@ pub(crate) struct Workspaces {
 }
 
 impl Workspaces {
-    /// Creates the port over these rules and records.
-    pub(crate) fn new(selection: WorkspaceSelection, attachments: Attachments) -> Self {
+    /// Creates the port over these rules and records on a host.
+    pub(crate) fn new(
+        selection: WorkspaceSelection,
+        attachments: Attachments,
+        host: HostFacts,
+    ) -> Self {
         Self {
             selection: Arc::new(selection),
             attachments,
+            host,
             changes: RepositoryLocks::default(),
             entries: RepositoryLocks::default(),
         }
@@ -50,6 +62,27 @@ impl Workspaces {
         let selection = Arc::clone(&self.selection);
         let done = tokio::task::spawn_blocking(move || work(&selection)).await;
         done.map_err(|stopped| format!("the work on the workspace ended early: {stopped}"))
+    }
+
+    /// Looks at the repository around a directory. What git does not tell in time is left out.
+    async fn repository_state(&self, dir: &str) -> Option<RepositoryState> {
+        let dir = PathBuf::from(dir);
+        let found = self.off_thread(move |selection| selection.repository_root(&dir));
+        let root = found.await.ok()??;
+        let at = root.clone();
+        let look = self.off_thread(move |selection| selection.repository_work(&at));
+        let work = match tokio::time::timeout(PLACE_PATIENCE, look).await {
+            Ok(Ok(Ok(work))) => Some(work),
+            Ok(Ok(Err(error))) => {
+                tracing::debug!(%error, "the state of a repository could not be read");
+                None
+            }
+            Ok(Err(_)) | Err(_) => None,
+        };
+        Some(RepositoryState {
+            root: root.to_string_lossy().into_owned(),
+            work,
+        })
     }
 
     /// Returns the directory by which the repository of an order is locked.
@@ -184,6 +217,14 @@ impl WorkspaceHost for Workspaces {
         let view = cleaned.await?.into_iter().next();
         view.map(|view| view.verdict)
             .ok_or_else(|| "the worktree was not looked at".to_owned())
+    }
+
+    async fn place(&self, workspace: &WorkspaceEntry) -> Place {
+        Place {
+            host: Some(self.host.clone()),
+            repository: self.repository_state(&workspace.cwd).await,
+            ..Place::default()
+        }
     }
 
     async fn changed_files(&self, path: &str) -> Result<Vec<String>, String> {

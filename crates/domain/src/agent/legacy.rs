@@ -96,6 +96,7 @@ impl OldRow {
             reasoning_effort: self.reasoning_effort,
             thinking_tokens: None,
             fallback_models: None,
+            thread_tokens: None,
             operator_bindings: Vec::new(),
             unsigned_webhooks: false,
             withdrawn_modes: Vec::new(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunEnd {
-    /// The agent stays and can be used again.
+    /// Reserved: the agent stays and can be used again.
     Keep,
     /// The agent is removed with everything it has.
     Remove,

@@ -43,6 +43,10 @@ pub struct AgentSettings {
     /// the fallbacks of the host are used, and in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallback_models: Option<Vec<ModelRef>>,
+    /// Size above which the agent's thread is folded, in estimated tokens, instead of `context.thread_tokens`. Absent if the
+    /// setting holds, and in rows of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
     /// Bindings to remote operators, oldest first, at most `limits::OPERATOR_BINDINGS`. Empty in rows of earlier builds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operator_bindings: Vec<OperatorTransportBinding>,

@@ -13,6 +13,7 @@ use crate::effect::EffectId;
 use crate::guidance::ActiveSkill;
 use crate::nesting::parse_stored;
 use crate::queue::MessageSeq;
+use crate::thread::ThreadState;
 use crate::time::Timestamp;
 use crate::tool_times::ToolTimes;
 use crate::turn::{OpenTurn, TerminalRecord};
@@ -72,6 +73,8 @@ pub(super) struct HotState {
     #[serde(default)]
     pub(super) work: WorkState,
     #[serde(default)]
+    pub(super) thread: ThreadState,
+    #[serde(default)]
     pub(super) active_skills: Vec<ActiveSkill>,
     #[serde(default)]
     pub(super) occupancy: Option<Occupancy>,
@@ -83,6 +86,8 @@ pub(super) struct HotState {
     pub(super) last_failure: Option<LastFailure>,
     #[serde(default)]
     pub(super) operator_seq: Option<MessageSeq>,
+    #[serde(default)]
+    pub(super) order: Option<String>,
     #[serde(default)]
     pub(super) last_continuation: Option<ContinuationResolution>,
     #[serde(default)]
@@ -145,12 +150,14 @@ impl AgentRecord {
             left_by_caller: state.left_by_caller,
             pace: state.pace,
             work: state.work,
+            thread: state.thread,
             active_skills: state.active_skills,
             occupancy: state.occupancy,
             archived_at: state.archived_at,
             last_turn: state.last_turn,
             last_failure: state.last_failure,
             operator_seq: state.operator_seq,
+            order: state.order,
             last_continuation: state.last_continuation,
             unsignalled: state.unsignalled,
             last_wake_reason: state.last_wake_reason,

@@ -30,6 +30,9 @@ pub struct ArchiveRecord {
     /// The agent's own model. Absent if it used the default of its host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ArchivedModel>,
+    /// The agent's own bound of its thread. Absent if it used that of its host, and in archives of earlier builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
     /// Attached workspaces, oldest first. Their paths may be missing on another host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<AttachedWorkspace>,
@@ -150,6 +153,7 @@ impl ArchivedWorkItem {
             agent_id,
             workspace_id: self.workspace_id.clone(),
             objective: self.objective.clone(),
+            order: None,
             state: self.state,
             plan_status: self.plan_status,
             plan: self.plan.clone(),
@@ -235,6 +239,7 @@ impl ArchivedTimer {
             summary: self.summary.clone(),
             authority: self.authority,
             made_by_agent: self.made_by_agent,
+            order: None,
             past_slots: Vec::new(),
             passed_over: 0,
             wait_recorded: false,

@@ -167,9 +167,9 @@ pub enum SchedulerChoice {
     WaitForExternalChange,
     /// Rest because there is nothing to do, or until a task ends.
     Sleep,
-    /// Do not run: the agent is stopped.
+    /// Reserved: do not run, because the agent is stopped. This build does not record it.
     Stop,
-    /// Nothing was decided. Kept for readers; this build does not record it.
+    /// Reserved: nothing was decided. This build does not record it.
     Noop,
 }
 

@@ -28,6 +28,7 @@ impl Event {
             Self::AssistantRoundRecorded(e) => e.message_seq,
             Self::MaxOutputTokensRecovery(e) => e.message_seq,
             Self::TurnLocalCompactionApplied(e) => Some(e.message_seq),
+            Self::ThreadFolded(e) => Some(e.message_seq),
             Self::ProcessExecutionRequested(e) => e.message_seq,
             Self::CommandBatchStopped(e) => Some(e.message_seq),
             Self::ToolExecuted(e) => e.message_seq,
@@ -99,6 +100,7 @@ impl Event {
             | Self::ExternalTriggerRevoked(_)
             | Self::CallbackDelivered(_)
             | Self::WebhookConfigured(_)
+            | Self::ThreadChangeRequested(_)
             | Self::ControlRequestAdmitted(_)
             | Self::ControlApplied(_)
             | Self::WorkspaceAttachRequested(_)

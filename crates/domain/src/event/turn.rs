@@ -7,6 +7,7 @@ use crate::message::MessageKind;
 use crate::model::ModelFailureKind;
 use crate::prompt_plan::BlockSource;
 use crate::queue::MessageSeq;
+use crate::thread::FoldCause;
 use crate::time::Timestamp;
 use crate::tool::ToolError;
 use crate::turn::{SuspensionReason, TerminalKind, TerminalReason};
@@ -194,6 +195,62 @@ pub struct TurnLocalCompactionApplied {
     pub run_id: RunId,
     /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
     pub message_seq: MessageSeq,
+}
+
+/// A fold of an agent's thread. See [`Event::ThreadFolded`](super::Event::ThreadFolded).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadFolded {
+    /// Reason for the fold: the thread exceeded its size, the turn needed the room, the provider's cache had expired, a
+    /// request was refused, or an operator asked for it.
+    pub cause: FoldCause,
+    pub turn_index: u64,
+    /// Round whose request was the first to begin with the recap, counted from 1.
+    pub round: u32,
+    /// Last turn that the recap covers; 0 if it covers none.
+    pub last_turn: u64,
+    /// Turns that the recap describes.
+    pub recaps: u64,
+    /// Estimated tokens of the thread without this fold.
+    pub tokens_before: u64,
+    /// Estimated tokens of the thread with it.
+    pub tokens_after: u64,
+    pub run_id: RunId,
+    /// Queue position of the message that the turn answers. The API adds the id and the origin of that message.
+    pub message_seq: MessageSeq,
+}
+
+/// A change of an agent's thread that an operator can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadChange {
+    /// The next turn folds the thread.
+    Fold,
+    /// The next turn begins an empty thread.
+    Clear,
+    /// A turn stays whole through folds.
+    Pin,
+    /// A turn may give way to the next fold.
+    Unpin,
+    /// The thread has another bound.
+    Limit,
+    /// A change of another build.
+    #[serde(other)]
+    Other,
+}
+
+/// An accepted request about an agent's thread. See
+/// [`Event::ThreadChangeRequested`](super::Event::ThreadChangeRequested).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadChangeRequested {
+    /// What was asked for: `fold`, `clear`, `pin`, `unpin` or `limit`.
+    pub change: ThreadChange,
+    /// Turn that a pin is about. Absent for the other changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_turn: Option<u64>,
+    /// New bound of the thread, in estimated tokens. Absent for the other changes, and if the setting of the host holds
+    /// again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_tokens: Option<u32>,
 }
 
 /// State of one item of a batch after the run of the batch was aborted.

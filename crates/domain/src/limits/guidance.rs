@@ -3,6 +3,11 @@
 /// Largest instruction file (`AGENTS.md`, `CLAUDE.md`) that is loaded, in bytes. A larger one is not loaded, and the
 /// prompt and the status say so: every prompt carries the file, so it must leave room for the work.
 pub const INSTRUCTION_FILE_BYTES: u64 = 64 << 10;
+/// Estimated tokens of each of the agent's two files of notes that a prompt shows. Every prompt carries them; the file is
+/// there for the rest.
+pub const NOTES_TOKENS: usize = 1_500;
+/// Bytes of each of these files that are read: enough for the tokens that are shown, in any language.
+pub const NOTES_READ_BYTES: u64 = 24_000;
 /// Share of a prompt's token budget to which instruction files are cut first when the parts that are always shown do not
 /// fit: one part of this many. The longest file is cut first, and the prompt names the file in which the rest is.
 pub const INSTRUCTION_BUDGET_SHARE: u32 = 4;

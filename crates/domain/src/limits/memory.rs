@@ -67,12 +67,13 @@ pub const MEMORY_PLAN_LINES: usize = 6;
 pub const MEMORY_DELTA_LINES: usize = 6;
 /// Largest summary of an episode, in bytes. A longer one is cut.
 pub const EPISODE_SUMMARY_BYTES: usize = 1_200;
-/// Newest episodes, and newest ones of the current work item, that are considered for a prompt.
+/// Newest episodes, and newest ones of the current work item, that are considered for a recap.
 pub const EPISODE_CANDIDATES: usize = 12;
-/// Episodes in one prompt.
+/// Episodes in the recap of a thread, for turns that it does not list one by one.
 pub const EPISODES_SHOWN: usize = 3;
-/// Largest part of a prompt with episodes, in estimated tokens. Less relevant ones are left out.
-pub const EPISODES_TOKENS: usize = 1_200;
+/// Newest episodes of a work item whose documents in memory are written anew when it is completed. Older ones go on
+/// telling what was left to do at their end.
+pub const EPISODES_OF_COMPLETED_ITEM: usize = 1_000;
 /// Episodes in one page of a list if the caller names no number.
 pub const EPISODES_PAGE: usize = 20;
 /// Most episodes in one page of a list. More is refused.

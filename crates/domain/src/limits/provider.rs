@@ -90,6 +90,9 @@ pub const PROVIDER_MODELS: usize = 2_000;
 /// Most credentials that a host remembers in order to redact them from provider responses. Beyond it the one fetched
 /// longest ago is forgotten. A command that prints a new one every five minutes fills it in five hours.
 pub const KNOWN_SECRETS: usize = 64;
+/// Most agents of which a host remembers how their last request began, to measure how much of the next one repeats it.
+/// Beyond it the one that asked longest ago is forgotten, and its next request is not compared.
+pub const REQUEST_TRAILS: usize = 256;
 /// Idle connections kept per provider for the next round.
 pub const PROVIDER_IDLE_CONNECTIONS: usize = 8;
 /// Milliseconds that an idle connection is kept. Most servers close theirs after a minute or more; the host closes
@@ -101,8 +104,11 @@ pub const UNKNOWN_WINDOW_TOKENS: u32 = 32_000;
 /// Share of a context window, in percent, that a prompt may take by default. The rest is for the answer and for the
 /// error of the token estimate.
 pub const WINDOW_PERCENT: u8 = 90;
-/// Output tokens that are assumed for an unknown model: the smallest output limit still in use.
-pub const UNKNOWN_MAX_OUTPUT_TOKENS: u32 = 4_096;
+/// Most output tokens that are assumed for an unknown model. Fewer cut off patches of usual size in the middle.
+pub const UNKNOWN_MAX_OUTPUT_TOKENS: u32 = 16_384;
+/// Smallest window, in assumed answers, of a model whose output limit is assumed: such an answer gets at most this part of
+/// the window, so that a small window has room for what is answered.
+pub const UNKNOWN_OUTPUT_SHARE: u32 = 3;
 /// Longest credential, in bytes. A longer one is refused: it would not fit the head of a request.
 pub const CREDENTIAL_BYTES: usize = 16 << 10;
 /// Largest file that is searched for a credential, in bytes. A larger one is refused.

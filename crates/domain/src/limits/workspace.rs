@@ -9,6 +9,11 @@ pub const GIT_READ_MS: u64 = 20_000;
 /// Milliseconds that git may take to make or remove a worktree. At the limit its process group is killed; the next
 /// attempt goes on from the record of the worktree.
 pub const GIT_WRITE_MS: u64 = 300_000;
+/// Milliseconds that one git command may take to look at the repository of a workspace when a turn begins, and that all of
+/// them may take together. A model waits for it, and is told that the state could not be read.
+pub const PLACE_GIT_MS: u64 = 2_000;
+/// Most bytes that such a command may print. A list of changes that is longer counts as changes.
+pub const PLACE_GIT_BYTES: usize = 256 << 10;
 /// Most bytes that one git command of the runtime may print. At the limit it is killed and the request fails.
 pub const GIT_OUTPUT_BYTES: usize = 32 << 20;
 /// Largest `.git` file, `gitdir` or `commondir` pointer that is read, in bytes. A larger one is refused.

@@ -88,8 +88,8 @@ pub struct EpisodeBuilder {
     pub id: EpisodeId,
     /// Turns that were taken in. Turns without an answer are not.
     pub turns: u32,
-    /// Begin of the first of them. Null for an episode that an earlier build opened, until the next one begins: the
-    /// time of its first turn is not known.
+    /// Begin of the first of them. Absent in rows of earlier builds; clients then get the time that the log has of the
+    /// first turn, or the creation of the agent if the log does not reach back to it.
     #[serde(default)]
     pub started_at: Option<Timestamp>,
     #[serde(flatten)]

@@ -27,8 +27,11 @@ pub enum ModelFailureKind {
     InvalidRequest,
     /// The prompt does not fit the context window.
     ContextLengthExceeded,
-    /// The answer could not be decoded, or reports a failure itself.
+    /// The answer is no answer of the protocol, is too large to be one, or reports a failure itself.
     InvalidResponse,
+    /// The body of the answer is no JSON: the page of a gateway, a redirect to a sign-in form, or a document that breaks
+    /// off. The same request may be answered later.
+    NotJson,
     /// The provider is unknown, this build does not support its protocol, the server answers with another HTTP 4xx as if
     /// it did not know the route, or no secure connection can be set up.
     UnsupportedTransport,
@@ -50,12 +53,13 @@ impl ModelFailureKind {
             | Self::ServerError
             | Self::Auth
             | Self::InvalidResponse
+            | Self::NotJson
             | Self::UnsupportedTransport
             | Self::ModelUnavailable => false,
         }
     }
 
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Timeout,
         Self::Connection,
         Self::Network,
@@ -66,6 +70,7 @@ impl ModelFailureKind {
         Self::InvalidRequest,
         Self::ContextLengthExceeded,
         Self::InvalidResponse,
+        Self::NotJson,
         Self::UnsupportedTransport,
         Self::ModelUnavailable,
     ];
@@ -84,6 +89,7 @@ impl ModelFailureKind {
             Self::InvalidRequest => "invalid_request",
             Self::ContextLengthExceeded => "context_length_exceeded",
             Self::InvalidResponse => "invalid_response",
+            Self::NotJson => "not_json",
             Self::UnsupportedTransport => "unsupported_transport",
             Self::ModelUnavailable => "model_unavailable",
         }

@@ -21,10 +21,25 @@ impl ModelPrice {
     /// Returns the tokens of an answer that an amount of money pays for beside the input.
     #[must_use]
     pub fn output_for(&self, money: MicroUsd, input_tokens: u64) -> u64 {
-        let input = self.cost_of(TokenUsage::new(input_tokens, 0));
+        let input = self.cost_at_most(TokenUsage::new(input_tokens, 0));
         let left = u128::from(money.saturating_sub(input)) * 1_000_000;
         let tokens = left.checked_div(u128::from(self.output_per_million));
         tokens.map_or(u64::MAX, |tokens| u64::try_from(tokens).unwrap_or(u64::MAX))
+    }
+
+    /// Returns the most that a call of this size can cost: its input may be written to the provider's cache as a whole,
+    /// which some providers charge more for.
+    #[must_use]
+    pub fn cost_at_most(&self, usage: TokenUsage) -> MicroUsd {
+        let dearest = Self {
+            input_per_million: self
+                .cache_write_per_million
+                .map_or(self.input_per_million, |write| {
+                    write.max(self.input_per_million)
+                }),
+            ..*self
+        };
+        dearest.cost_of(usage)
     }
 
     /// Returns the cost of a call, rounded up.
@@ -70,6 +85,33 @@ mod tests {
             ..PRICE
         };
         assert_eq!(same.cost_of(usage), 9_000 + 1_500);
+    }
+
+    #[test]
+    fn written_cache_has_a_price_of_its_own_and_an_estimate_counts_the_dearer_input() {
+        let price = ModelPrice {
+            cache_write_per_million: Some(3_750_000),
+            ..PRICE
+        };
+        let usage = TokenUsage {
+            cache_read_tokens: 1_000,
+            cache_write_tokens: 1_000,
+            ..TokenUsage::new(3_000, 100)
+        };
+        assert_eq!(price.cost_of(usage), 3_000 + 300 + 3_750 + 1_500);
+        let estimate = TokenUsage::new(3_000, 100);
+        assert_eq!(price.cost_at_most(estimate), 11_250 + 1_500);
+        assert_eq!(PRICE.cost_at_most(estimate), PRICE.cost_of(estimate));
+        let cheap_write = ModelPrice {
+            cache_write_per_million: Some(1),
+            ..PRICE
+        };
+        assert_eq!(
+            cheap_write.cost_at_most(estimate),
+            PRICE.cost_of(estimate),
+            "not all of it need be written"
+        );
+        assert_eq!(price.output_for(12_750, 3_000), 100);
     }
 
     #[test]

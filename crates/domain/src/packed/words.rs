@@ -122,7 +122,8 @@ pub(super) const WORDS: &[&str] = &[
     "turns", "terminal_turn_completed", "active_work_changed", "hard_turn_cap", "wait_boundary", "result_checkpoint",
     "task_rejoined", "episode_id", "turn_range", "todo_list",
     "lifecycle_sleep", "message_admission", "rests until any message arrives",
-    "the only queued message, priority interject", "the only queued message, priority background",
+    "the only queued message, priority interject", "the only queued message, priority background", "overlap",
+    "same_bytes",
 ];
 
 /// Bounds on the length of a word, in bytes. Longer text need not be looked up.

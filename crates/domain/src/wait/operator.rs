@@ -3,12 +3,15 @@
 //! | wait | message | effect |
 //! |---|---|---|
 //! | any | contains the id of the wait | ended |
-//! | with a question | is one of its choices, and no other question offers it | ended |
+//! | with a question | is one of its choices, or begins with just one, and no other question is answered so | ended |
 //! | with a question for which any message counts, or without a question | any other | interrupted |
 //! | with a question | any other | left open |
 //!
 //! A message that names a wait is about that wait alone and leaves the others as they are. An interrupted wait stays
 //! active: the turn that reads the message decides whether it was answered.
+//!
+//! A choice is recognised without regard to case, blanks and punctuation around it. A message that goes on after a choice
+//! chooses it too ("half-up please"), unless it asks something or begins with several choices.
 
 use super::{WaitKind, WaitRecord, WaitStatus, WakeSource};
 use crate::id::{WaitId, WorkItemId};
@@ -94,16 +97,24 @@ impl WaitRecord {
         question.map_or(self.waiting_for.as_str(), |question| question.text.as_str())
     }
 
+    /// Returns the reason of a wait with a question that says something else.
+    #[must_use]
+    pub fn reason_beside_question(&self) -> Option<&str> {
+        let question = self.question.as_ref()?.text.trim();
+        let reason = self.waiting_for.trim();
+        (!reason.is_empty() && reason != question).then_some(reason)
+    }
+
     /// Says which message of an operator ends this wait.
     #[must_use]
     pub fn answer_words(&self) -> String {
         match &self.question {
             Some(question) if !question.any_message => match question.choices.as_slice() {
-                [] => format!("a message of the operator that names {}", self.id),
+                [] => format!("a message of the operator that contains {}", self.id),
                 choices => format!(
-                    "a message of the operator that names {} or is one of the choices ({})",
-                    self.id,
-                    choices.join(" / ")
+                    "a message of the operator that is or begins with a choice ({}), or contains {}",
+                    choices.join(" / "),
+                    self.id
                 ),
             },
             Some(_) | None => "a message of the operator".to_owned(),
@@ -149,7 +160,14 @@ impl WaitRecord {
             let named = asking.into_iter().filter(named);
             return named.map(|wait| (wait, WaitEffect::Ended)).collect();
         }
-        let offers = |wait: &&Self| wait.question.as_ref().is_some_and(|it| it.offers(message));
+        let question = |wait: &&Self| wait.question.clone();
+        let is_choice = |wait: &&Self| question(wait).is_some_and(|it| it.offers(message));
+        let begins = |wait: &&Self| question(wait).is_some_and(|it| it.begins(message));
+        let has_choice = asking.iter().any(is_choice);
+        let offers = |wait: &&Self| match has_choice {
+            true => is_choice(wait),
+            false => begins(wait),
+        };
         let is_clear = asking.iter().filter(|wait| offers(wait)).count() == 1;
         let effect = |wait: &'a Self| match &wait.question {
             Some(_) if is_clear && offers(&wait) => WaitEffect::Ended,
@@ -164,12 +182,44 @@ impl WaitRecord {
 }
 
 impl WaitQuestion {
-    /// Returns true if a message is one of the choices, apart from case and surrounding space.
+    /// Returns true if a message is one of the choices, apart from case and what surrounds it.
     fn offers(&self, message: &str) -> bool {
-        let message = message.trim().to_lowercase();
-        let is_choice = |choice: &String| choice.trim().to_lowercase() == message;
-        self.choices.iter().any(is_choice)
+        let message = bare(message);
+        self.choices.iter().any(|choice| bare(choice) == message)
     }
+
+    /// Returns true if a message begins with exactly one of the choices, as whole words, and asks nothing.
+    fn begins(&self, message: &str) -> bool {
+        if message.contains('?') {
+            return false;
+        }
+        let message = bare(message);
+        let is_first = |choice: &&String| {
+            let choice = bare(choice);
+            let rest = message.strip_prefix(choice.as_str());
+            let next = rest.and_then(|rest| rest.chars().next());
+            !choice.is_empty() && next.is_some_and(|next| !is_in_word(next))
+        };
+        self.choices.iter().filter(is_first).count() == 1
+    }
+}
+
+/// Returns true for a character that continues a word, so that "no" is no word of "no-op" or "no's".
+fn is_in_word(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '\'' | '’' | '/')
+}
+
+/// Returns a text in lower case, without the blanks and the punctuation around it. A text of nothing else stays, and so
+/// do signs that carry a meaning, such as the minus of "-1".
+fn bare(text: &str) -> String {
+    let surrounds = |c: char| c.is_whitespace() || ".,;:!?\"'`*()[]«»“”„‘’…".contains(c);
+    let inside = text.trim_matches(surrounds);
+    let shown = if inside.is_empty() {
+        text.trim()
+    } else {
+        inside
+    };
+    shown.to_lowercase()
 }
 
 #[cfg(test)]
@@ -229,6 +279,56 @@ mod tests {
                 .iter()
                 .all(|(_, effect)| *effect == WaitEffect::LeftOpen),
             "a choice of two questions answers neither: {effects:?}"
+        );
+    }
+
+    #[test]
+    fn a_choice_is_recognised_as_a_person_writes_it() {
+        let ends = |choices: &[&str], message: &str| {
+            let question = json!({ "text": "How?", "choices": choices });
+            let waits = [wait("wait_1", &question)];
+            let effects = WaitRecord::effects_of_message(&waits, message);
+            effects
+                .iter()
+                .all(|(_, effect)| *effect == WaitEffect::Ended)
+        };
+        let rounding = ["half-up", "half-even", "half"];
+        for message in [
+            "half-up",
+            " Half-Up. ",
+            "`half-up`",
+            "half-up please",
+            "half-up, and soon!",
+        ] {
+            assert!(ends(&rounding, message), "{message}");
+        }
+        for message in [
+            "half-upper",
+            "what is half-up?",
+            "half-up or what?",
+            "please half-up",
+            "",
+            "...",
+        ] {
+            assert!(!ends(&rounding, message), "{message}");
+        }
+        assert!(ends(&["yes", "no"], "No."));
+        assert!(!ends(&["no"], "no-op"));
+        assert!(
+            !ends(&["yes", "yes, later"], "yes, later today"),
+            "two choices"
+        );
+        assert!(ends(&["+1", "-1"], "-1!") && !ends(&["+1"], "-1"));
+        assert!(ends(&["..."], " ... ") && !ends(&["..."], "x"));
+        let yes_no = json!({ "text": "Go on?", "choices": ["yes", "no"] });
+        let now = json!({ "text": "When?", "choices": ["yes now"] });
+        let waits = [wait("wait_1", &yes_no), wait("wait_2", &now)];
+        let effects = WaitRecord::effects_of_message(&waits, "yes now");
+        let effects: Vec<WaitEffect> = effects.into_iter().map(|(_, effect)| effect).collect();
+        assert_eq!(
+            effects,
+            [WaitEffect::LeftOpen, WaitEffect::Ended],
+            "the whole choice counts"
         );
     }
 }

@@ -101,7 +101,7 @@ impl ControlHandle {
             Ok(kept.filter(|_| is_of_present))
         });
         match read.await? {
-            Some(kept) if kept.digest != key.digest => Err(Error::KeyReused),
+            Some(kept) if !kept.answers(key) => Err(Error::KeyReused),
             Some(kept) => match kept.read::<serde::de::IgnoredAny>() {
                 Ok(_) => Ok(Some(kept.reply)),
                 Err(gap) => Err(gap_error(gap, asked)),

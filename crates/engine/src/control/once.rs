@@ -44,7 +44,7 @@ pub(crate) fn once<T: Serialize + DeserializeOwned>(
     if let Some(key) = key
         && let Some(kept) = ledger.kept_reply(&key.id, now)?
     {
-        if kept.digest != key.digest {
+        if !kept.answers(key) {
             return Ok(Err(Error::KeyReused));
         }
         let reply = kept.read().map(Once::Repeated);

@@ -71,8 +71,8 @@ impl ControlHandle {
                     return Ok(Ok(ledger.add_token(&added)?.into()));
                 };
                 if let Some(kept) = ledger.kept_reply(&key.id, now)? {
-                    let is_same = kept.digest == key.digest;
-                    return Ok(is_same
+                    return Ok(kept
+                        .answers(key)
                         .then_some(TokenMaking::Repeated)
                         .ok_or(Error::KeyReused));
                 }

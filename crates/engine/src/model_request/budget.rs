@@ -22,6 +22,8 @@ const ESTIMATE_ERROR: u64 = 6;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PromptBudget {
     pub(super) tokens: u32,
+    /// Most tokens of an answer, as the model is told.
+    pub(super) answer_tokens: u32,
     /// True if the model's window is not known and no request of the turn was refused for its length.
     pub(super) is_assumed: bool,
     /// Refusals of this turn. Absent if no request was refused for its length.
@@ -36,6 +38,7 @@ pub(super) fn turn_budget(rows: &TurnRows, policy: ModelPolicy) -> PromptBudget 
     let ceiling = ceiling.map_or(u32::MAX, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX));
     PromptBudget {
         tokens: prompt_budget(policy).min(ceiling),
+        answer_tokens: policy.max_output_tokens,
         is_assumed: policy.source == PolicySource::UnknownFallback
             && rows.turn.prompt_ceiling.is_none(),
         ceiling: rows.turn.prompt_ceiling,

@@ -8,13 +8,19 @@ use holon_core::input::ContextSize;
 use holon_domain::Timestamp;
 use holon_domain::delegation::{ActiveChild, ChildFacts};
 use holon_domain::log::FrameRecord;
+use holon_domain::message::MessageEnvelope;
 use holon_domain::model::ModelRef;
 use holon_domain::task::{TaskListEntry, TaskRecord};
+use holon_domain::timer::LateTick;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::WorkOverview;
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, Memory, PlanFile, Work};
+use holon_prompt::thread::Thread;
+use holon_prompt::{BuiltFrame, FrameInput, KeptFrame, Memory, PlanFile, Tasks, Work};
 use holon_store::{FrameTexts, MemoryRows, TurnRows};
+
+/// Part of a prompt's budget that the frame leaves to the recap of a thread, as a divisor.
+const RECAP_SHARE: u32 = 16;
 
 /// The tools of a request.
 pub(super) struct RequestTools {
@@ -64,7 +70,7 @@ pub(super) fn frame_record(
         agent_scoped: built.agent_scoped_hash.clone(),
         surroundings: built.surroundings_hash.clone(),
         work: built.work.clone(),
-        episodes: built.episodes_hash.clone(),
+        episodes: None,
         agent_parts: built.agent_parts.clone(),
         work_parts: built.work_parts.clone(),
         work_item_id: rows.turn.work_item_id.clone(),
@@ -76,7 +82,24 @@ pub(super) fn frame_record(
         brief_tools: tools.is_brief,
         tools_tokens: u32::try_from(tools.set.estimated_tokens()).unwrap_or(u32::MAX),
         budget_tokens: built.budget_tokens,
+        opened_at: Some(opened_at(rows)),
+        late_tick: late_tick(rows),
+        changes: built.changes.clone(),
+        now: built.now.clone(),
+        tasks: built.tasks.clone(),
+        told: built.told.clone(),
     }
+}
+
+/// Returns the time that the input names as the turn's beginning.
+fn opened_at(rows: &TurnRows) -> Timestamp {
+    let stored = rows.frame.as_ref().and_then(|kept| kept.opened_at);
+    stored.unwrap_or(rows.turn.started_at)
+}
+
+/// Returns how late the tick of the turn began.
+const fn late_tick(rows: &TurnRows) -> Option<LateTick> {
+    rows.turn.late_tick
 }
 
 /// Returns the failure that the turn repairs, as its first request found it.
@@ -99,25 +122,23 @@ pub(super) fn context_size(built: &BuiltFrame) -> ContextSize {
     }
 }
 
-/// Builds the prompt frame in the first round of a turn; later rounds rebuild it from the stored texts.
+/// Builds the prompt frame in the first round of a turn; later rounds rebuild it from the stored texts. `thread` is what
+/// the request shows before it.
 pub(super) fn build_frame(
     rows: &TurnRows,
+    thread: &Thread,
     model: &ModelRef,
     tools: &ToolSet,
     budget: PromptBudget,
     files: &RequestFiles,
 ) -> Option<BuiltFrame> {
-    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
     let tasks = tasks_running_at(&rows.tasks, rows.turn.started_at);
     let children = shown_children(&rows.children);
     let nothing = WorkOverview::default();
     let no_memory = MemoryRows::default();
     let memory = match &rows.frame {
         Some(kept) => kept_memory(kept),
-        None => {
-            let remembered = rows.memory.as_ref().unwrap_or(&no_memory);
-            Memory::Rows(&remembered.state, &remembered.episodes)
-        }
+        None => Memory::Rows(&rows.memory.as_ref().unwrap_or(&no_memory).state),
     };
     let work = match &rows.frame {
         Some(kept) => Work::Kept(kept.work.as_deref()),
@@ -127,23 +148,36 @@ pub(super) fn build_frame(
         ),
     };
     let current = rows.messages.get(&rows.turn.message_seq)?;
+    // A thread can always be folded to this.
+    let recap = if thread.is_empty() {
+        0
+    } else {
+        budget.tokens / RECAP_SHARE
+    };
     let input = FrameInput {
         work,
         memory,
         repairs: repairs(rows),
         agent: &rows.agent,
         guidance: &files.guidance,
+        place: &files.place,
         model,
+        answer_tokens: budget.answer_tokens,
         turn_index: rows.turn.turn_index,
         current,
         waits: &rows.turn.waits,
-        history: &history,
-        operator: rows.operator.as_ref().map(|(_, message)| message),
-        tasks: &tasks,
+        operator: operator_apart(rows, thread),
+        // A fold renews the base.
+        base: rows.past.base.as_ref().filter(|_| !thread.is_folded_now()),
+        tasks: match &rows.frame {
+            Some(kept) => Tasks::Kept(kept.tasks.as_deref()),
+            None => Tasks::Rows(&tasks),
+        },
         children: &children,
-        now: rows.turn.started_at,
+        now: opened_at(rows),
+        late: late_tick(rows),
         tools,
-        budget_tokens: budget.tokens,
+        budget_tokens: budget.tokens - recap,
         budget_is_assumed: budget.is_assumed,
         is_refused: budget.ceiling.is_some(),
     };
@@ -153,11 +187,17 @@ pub(super) fn build_frame(
     })
 }
 
+/// Returns the operator's newest message before the turn if the thread does not show it. Later requests of the turn show
+/// what the first one showed.
+fn operator_apart<'a>(rows: &'a TurnRows, thread: &Thread) -> Option<&'a MessageEnvelope> {
+    let (seq, message) = rows.operator.as_ref()?;
+    (rows.frame.is_some() || !thread.shows_operator_message(*seq)).then_some(message)
+}
+
 /// Returns what the first request of a turn showed of the agent's memory.
-pub(crate) fn kept_memory(texts: &FrameTexts) -> Memory<'_> {
+pub(crate) const fn kept_memory(texts: &FrameTexts) -> Memory<'static> {
     Memory::Kept {
         revision: texts.memory_revision,
-        episodes: texts.episodes.as_deref(),
     }
 }
 
@@ -171,6 +211,9 @@ pub(crate) fn kept_frame(texts: &FrameTexts) -> KeptFrame<'_> {
         cuts: &texts.cuts,
         over_tokens: texts.over_tokens,
         budget_tokens: texts.budget_tokens,
+        changes: texts.changes.as_deref(),
+        now: texts.now.as_deref(),
+        told: &texts.told,
     }
 }
 
@@ -181,16 +224,6 @@ fn current_plan<'a>(rows: &TurnRows, plan: &'a PlanFile) -> &'a PlanFile {
         .zip(rows.item.as_ref())
         .is_some_and(|(current, item)| current.id == item.id);
     if same { plan } else { &PlanFile::Known }
-}
-
-pub(crate) fn to_history_item(item: &holon_store::HistoryItem) -> HistoryItem {
-    HistoryItem {
-        message: item.message.clone(),
-        answer: item.answer.clone(),
-        is_failure: item.is_failure,
-        turn_index: item.turn_index,
-        log_seq: item.seq,
-    }
 }
 
 /// Describes the children of an agent for its prompt.

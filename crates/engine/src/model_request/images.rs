@@ -26,6 +26,8 @@ pub fn images_of_turn(rows: &TurnRows) -> Vec<(CallId, ViewedImage)> {
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     results.collect()

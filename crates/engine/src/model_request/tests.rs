@@ -1,7 +1,10 @@
 //! The cost of a message must not depend on the number of messages before it.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-use super::{ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest};
+use super::{
+    KnownThread, ReminderTerms, RequestFiles, RequestImages, RequestTerms, RoundRequest,
+    ThreadTerms,
+};
 use crate::conditions::SharedConditions;
 use crate::kernel::{HandledInput, Kernel};
 use holon_core::input::{NewAgent, RoundTiming};
@@ -12,6 +15,7 @@ use holon_domain::effect::{Effect, EffectRecord};
 use holon_domain::guidance::Guidance;
 use holon_domain::message::{AdmissionContext, DeliverySurface, Priority};
 use holon_domain::model::{ModelChain, ModelRef, ModelReply, ReplyBlock, StopReason};
+use holon_domain::place::Place;
 use holon_domain::provider::{
     ContextReduction, LearnedLimits, LimitSource, ModelPolicy, PolicySource, ReasoningPolicy,
 };
@@ -45,6 +49,7 @@ const TERMS: RequestTerms = RequestTerms {
         max_tokens: 512,
     },
     web_tools: WebTools::ALL,
+    thread: ThreadTerms::DEFAULT,
 };
 
 #[derive(Debug, Default)]
@@ -75,6 +80,8 @@ struct MessageBench {
     steps: Arc<AtomicU64>,
     /// Answer to the last request that was built.
     answer: Option<RoundAnswer>,
+    /// The ended turns that are kept between requests.
+    thread: KnownThread,
 }
 
 const NOW: Timestamp = Timestamp::from_millis(1_800_000_000_000);
@@ -112,6 +119,7 @@ impl MessageBench {
             id: id.clone(),
             numbers: Counter::default(),
             answer: None,
+            thread: KnownThread::default(),
         };
         let new = NewAgent {
             identity: AgentIdentity {
@@ -172,14 +180,21 @@ impl MessageBench {
         self.answer = Some(round.answer(reply(), TIMING, &mut self.numbers));
     }
 
-    fn round(&self, turn_index: u64) -> RoundRequest {
-        let rows = ready(self.store.turn(&self.id, turn_index, TurnLog::default()));
+    fn round(&mut self, turn_index: u64) -> RoundRequest {
+        let known = TurnLog {
+            past_through: self.thread.through(),
+            ..TurnLog::default()
+        };
+        let rows = ready(self.store.turn(&self.id, turn_index, known));
+        let mut rows = rows.unwrap().unwrap();
+        self.thread.take(&mut rows);
         let files = RequestFiles {
             plan: PlanFile::Known,
             guidance: Guidance::default(),
+            place: Place::default(),
             images: RequestImages::default(),
         };
-        RoundRequest::new(rows.unwrap().unwrap(), POLICY, files, TERMS).unwrap()
+        RoundRequest::new(rows, &self.thread, POLICY, files, TERMS).unwrap()
     }
 
     /// Answers the request with a usage that a provider claims.
@@ -245,12 +260,12 @@ fn a_usage_that_the_request_cannot_explain_is_replaced_by_an_estimate() {
 #[test]
 fn the_ten_thousandth_message_is_as_much_work_as_the_two_hundredth() {
     let mut bench = MessageBench::new();
-    // By then there are as many episodes as a prompt considers.
-    for _ in 0..200 {
+    // By then there are as many episodes as a prompt considers, and the thread has been folded.
+    for _ in 0..400 {
         bench.whole_message();
     }
     let early = bench.steps_of_a_message();
-    for _ in 210..10_000 {
+    for _ in 410..10_000 {
         let effect = bench.admit();
         bench.finish(&effect);
     }
@@ -277,6 +292,7 @@ fn request_of(words: String) -> holon_domain::model::ModelRequest {
                 compression_epoch: 0,
             },
         },
+        thread: Vec::new(),
         conversation: vec![holon_domain::model::ConversationItem::User { text: words }],
         tools: holon_domain::tool_set::ToolSet::default(),
         max_output_tokens: 16_000,
@@ -328,6 +344,7 @@ fn a_long_input_leaves_half_of_an_assumed_window_to_the_conversation() {
             ceiling: None,
             is_refused: false,
             tokens: 24_000,
+            answer_tokens: 4_096,
             is_assumed,
         };
         super::conversation_room(estimated, budget)

@@ -4,10 +4,29 @@ use super::ReadHandle;
 use crate::error::Error;
 use crate::memory::MemorySubject;
 use holon_domain::AgentId;
+use holon_domain::agent::AgentRecord;
 use holon_domain::memory::{
     EpisodePage, EpisodeSeq, MemoryContent, MemoryGet, MemoryPage, MemoryRebuild, MemorySearch,
+    WorkingMemoryState,
 };
-use holon_store::EpisodeRange;
+use holon_store::{AgentNo, EpisodeRange, Reader};
+
+/// Reads the working memory of an agent for its status. An open episode that an earlier build began gets the time of its
+/// first turn.
+pub(super) fn working_memory(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+) -> Result<WorkingMemoryState, holon_store::Error> {
+    let mut memory = reader.working_memory(no)?;
+    if let Some(open) = &mut memory.active_episode_builder
+        && open.started_at.is_none()
+    {
+        let begun = reader.turn_begun_at(no, open.content.start_turn_index)?;
+        open.started_at = Some(begun.unwrap_or(agent.created_at));
+    }
+    Ok(memory)
+}
 
 impl ReadHandle {
     /// Searches an agent's memory from its active workspace.

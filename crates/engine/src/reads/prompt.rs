@@ -5,7 +5,7 @@ use super::ReadHandle;
 use crate::error::Error;
 use crate::model_request::{
     kept_frame, kept_memory, needs_brief_tools, offered_tools, prompt_budget, shown_children,
-    tasks_running_at, to_history_item,
+    tasks_running_at, thread_of,
 };
 use holon_core::Rejection;
 use holon_domain::agent::AgentRecord;
@@ -15,10 +15,12 @@ use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
-use holon_domain::model::ModelRef;
+use holon_domain::model::{ConversationItem, ModelRef, Stability};
+use holon_domain::place::Place;
 use holon_domain::prompt_plan::{BlockCut, BlockDecision, BlockOutcome, BlockSource};
 use holon_domain::prompt_view::{
-    DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, TurnPart, TurnPartKind,
+    CacheMark, DraftPrompt, PromptBlockView, PromptView, RoundCacheUse, ShownPrompt, ThreadPart,
+    TurnPart, TurnPartKind,
 };
 use holon_domain::provider::{ModelPolicy, PolicySource};
 use holon_domain::summary::ExecutionPolicy;
@@ -26,7 +28,8 @@ use holon_domain::tool_set::ToolSet;
 use holon_domain::trigger::TriggerRecord;
 use holon_domain::web::WebTools;
 use holon_domain::{AgentId, MessageId, Timestamp};
-use holon_prompt::{ExplainedPart, FrameInput, HistoryItem, Memory, PlanFile, Work};
+use holon_prompt::thread::Thread;
+use holon_prompt::{ExplainedPart, FrameInput, Memory, PlanFile, Tasks, Work};
 use holon_store::{DraftRows, PromptRows, RoundUsage, StoredPrompt};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -50,7 +53,9 @@ impl ReadHandle {
     ) -> Result<PromptView, Error> {
         let ask = Arc::clone(&self.model);
         let read = self.read_agent(agent_id, move |reader, no, agent| {
-            let Some(StoredPrompt { rounds, rows }) = reader.prompt(no, turn_index)? else {
+            let Some(StoredPrompt { rounds, rows }) =
+                reader.prompt(no, &agent.thread, turn_index)?
+            else {
                 return Ok(None);
             };
             let model = rounds.first().and_then(last_model);
@@ -95,12 +100,18 @@ impl ReadHandle {
 }
 
 /// A text that would open a turn, with what the turn would show beside it.
-struct DraftedTurn {
-    agent: AgentRecord,
-    rows: DraftRows,
-    model: ModelRef,
-    policy: ModelPolicy,
-    triggers: Vec<TriggerRecord>,
+pub(super) struct DraftedTurn {
+    pub(super) agent: AgentRecord,
+    pub(super) rows: DraftRows,
+    pub(super) model: ModelRef,
+    pub(super) policy: ModelPolicy,
+    pub(super) triggers: Vec<TriggerRecord>,
+}
+
+/// What is read from disk for a draft.
+struct DraftFiles {
+    guidance: Guidance,
+    place: Place,
 }
 
 impl ReadHandle {
@@ -135,17 +146,32 @@ impl ReadHandle {
         let text = self.capability_key.conceal(&text, &[]);
         let text = self.capability_key.conceal_parts(&text, &drafted.triggers);
         let text = text.into_owned();
-        let roots = self.guidance_roots(&drafted.agent);
-        let guidance = self.guidance.read(roots).await;
         let now = self.clock.now();
         let current = operator_message(agent_id, text, trust, now);
-        let web = self.web.tools();
-        Ok(draft(&drafted, web, &guidance, &current, now))
+        Ok(self.draft_with(&drafted, &current, now).await)
+    }
+
+    /// Drafts the prompt that a message would begin.
+    pub(super) async fn draft_with(
+        &self,
+        drafted: &DraftedTurn,
+        current: &MessageEnvelope,
+        now: Timestamp,
+    ) -> DraftPrompt {
+        let roots = self.guidance_roots(&drafted.agent);
+        let files = DraftFiles {
+            guidance: self.guidance.read(roots).await,
+            place: Place {
+                zone: self.facts.now().operator_zone.clone(),
+                ..self.workspace.place(&drafted.agent.workspace).await
+            },
+        };
+        draft(drafted, self.web.tools(), &files, current, now)
     }
 }
 
 /// Returns the message of an operator that is not stored. It has an id that no stored message has.
-fn operator_message(
+pub(super) fn operator_message(
     agent_id: &AgentId,
     text: String,
     trust: Option<TrustLevel>,
@@ -181,7 +207,7 @@ fn operator_message(
 fn draft(
     drafted: &DraftedTurn,
     web: WebTools,
-    guidance: &Guidance,
+    files: &DraftFiles,
     current: &MessageEnvelope,
     now: Timestamp,
 ) -> DraftPrompt {
@@ -192,7 +218,7 @@ fn draft(
         policy,
         triggers: _,
     } = drafted;
-    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
+    let thread = thread_of(agent, &agent.thread, &rows.past);
     let tasks = tasks_running_at(&rows.tasks, now);
     let children = shown_children(&rows.children);
     let preset = agent.identity.profile_preset;
@@ -200,20 +226,27 @@ fn draft(
         [false, true].map(|is_brief| offered_tools(preset, *policy, web, is_brief));
     let input = FrameInput {
         agent,
-        guidance,
+        guidance: &files.guidance,
+        place: &files.place,
         model,
+        answer_tokens: policy.max_output_tokens,
         turn_index: rows.turn_index,
         current,
         waits: &current.waits,
-        history: &history,
-        operator: rows.operator.as_ref(),
+        operator: rows
+            .operator
+            .as_ref()
+            .filter(|(seq, _)| !thread.shows_operator_message(*seq))
+            .map(|(_, message)| message),
+        base: rows.past.base.as_ref(),
         work: Work::Rows(&rows.work, &PlanFile::Known),
-        memory: Memory::Rows(&rows.memory.state, &rows.memory.episodes),
-        tasks: &tasks,
+        memory: Memory::Rows(&rows.memory.state),
+        tasks: Tasks::Rows(&tasks),
         children: &children,
         now,
+        late: None,
         tools: &whole,
-        budget_tokens: prompt_budget(*policy),
+        budget_tokens: prompt_budget(*policy).saturating_sub(tokens_u32(thread.tokens())),
         budget_is_assumed: policy.source == PolicySource::UnknownFallback,
         is_refused: false,
         // Only a turn that the runtime itself begins repairs another.
@@ -233,8 +266,9 @@ fn draft(
         turn_index: rows.turn_index,
         model_ref: model.to_string(),
         policy: *policy,
-        budget_tokens: input.budget_tokens,
+        budget_tokens: prompt_budget(*policy),
         tools_tokens: estimated_tokens(tools),
+        thread: shown_thread(&thread),
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         blocks,
     }
@@ -251,6 +285,7 @@ fn cache_use(round: &RoundUsage) -> RoundCacheUse {
         round.round,
         &round.usage,
         round.context_management,
+        round.overlap,
     )
 }
 
@@ -260,8 +295,7 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
         model,
         policy,
     } = asked;
-    let history: Vec<HistoryItem> = rows.history.iter().map(to_history_item).collect();
-    let tasks = tasks_running_at(&rows.tasks, rows.started_at);
+    let thread = thread_of(agent, &rows.thread, &rows.past);
     // A refusal for length makes the tools and the budget of an open turn smaller.
     let turn = agent.open_turn.as_ref();
     let turn = turn.filter(|turn| turn.turn_index == rows.turn_index);
@@ -276,18 +310,21 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
     let input = FrameInput {
         agent,
         guidance: &Guidance::default(),
+        place: &Place::default(),
         model,
+        answer_tokens: policy.max_output_tokens,
         turn_index: rows.turn_index,
         current: &rows.current,
         waits: &rows.frame.waits,
-        history: &history,
         operator: rows.operator.as_ref(),
+        base: None,
         work: Work::Kept(rows.texts.work.as_deref()),
         memory: kept_memory(&rows.texts),
-        tasks: &tasks,
+        tasks: Tasks::Kept(rows.texts.tasks.as_deref()),
         children: &[],
         repairs: rows.texts.repairs,
-        now: rows.started_at,
+        now: rows.texts.opened_at.unwrap_or(rows.started_at),
+        late: rows.texts.late_tick,
         tools: &tools,
         budget_tokens: budget_tokens.min(most),
         // The cuts are on record, so the limits of now make no others.
@@ -301,24 +338,57 @@ fn show(agent: &AgentRecord, asked: &AskedPrompt, web: WebTools) -> ShownPrompt 
     let shown = blocks.iter().filter(|block| block.text.is_some());
     let turn_parts =
         holon_prompt::conversation::explain(&rows.entries, &rows.joined, holon_tools::receipt);
+    let tools_tokens = recorded.filter(|_| ceiling.is_none()).map_or_else(
+        || estimated_tokens(&tools),
+        |size| u64::from(size.tools_tokens),
+    );
+    let cache_marks = cache_marks(&blocks, tools_tokens);
     ShownPrompt {
         turn_index: rows.turn_index,
         model_ref: model.to_string(),
         policy: *policy,
         budget_tokens: input.budget_tokens,
-        tools_tokens: recorded.filter(|_| ceiling.is_none()).map_or_else(
-            || estimated_tokens(&tools),
-            |size| u64::from(size.tools_tokens),
-        ),
+        tools_tokens,
+        fixed_tokens: cache_marks.last().map_or(tools_tokens, |mark| mark.tokens),
+        cache_marks,
         prompt_tokens: shown.map(|block| u64::from(block.decision.to_tokens)).sum(),
         prompt_cache_key: rows.frame.prompt_cache_key.clone(),
         context_fingerprint: rows.frame.context_fingerprint.clone(),
         working_memory_revision: rows.frame.working_memory_revision,
         compression_epoch: rows.frame.compression_epoch + recaps(&rows.entries),
+        thread: shown_thread(&thread),
         turn_tokens: shown_tokens(&turn_parts),
         turn_parts,
         blocks,
     }
+}
+
+/// Returns the marks inside the lasting text: behind the policy, behind the lasting text of the agent, and behind the facts
+/// about its surroundings, which are the blocks of the system text.
+fn cache_marks(blocks: &[PromptBlockView], tools_tokens: u64) -> Vec<CacheMark> {
+    let mut tokens = tools_tokens;
+    let mut marks: Vec<(Stability, bool, CacheMark)> = Vec::new();
+    for block in blocks.iter().filter(|block| block.text.is_some()) {
+        let decision = &block.decision;
+        if decision.stability == Stability::TurnScoped {
+            continue;
+        }
+        tokens += u64::from(decision.to_tokens);
+        let own = decision.source == BlockSource::Surroundings;
+        let mark = CacheMark {
+            after: decision.source,
+            tokens,
+        };
+        match marks.last_mut() {
+            Some((stability, is_own, last))
+                if *stability == decision.stability && *is_own == own =>
+            {
+                *last = mark;
+            }
+            Some(_) | None => marks.push((decision.stability, own, mark)),
+        }
+    }
+    marks.into_iter().map(|(_, _, mark)| mark).collect()
 }
 
 /// What the first request of a turn could take, and its tools took of that.
@@ -336,6 +406,27 @@ impl RecordedSize {
             tools_tokens: frame.tools_tokens,
         })
     }
+}
+
+/// Lists the earlier turns that a prompt shows, with their sizes.
+fn shown_thread(thread: &Thread) -> Vec<ThreadPart> {
+    let turns = thread.shown_turns();
+    let parts = turns.iter().map(|turn| ThreadPart {
+        turn_index: turn.turn_index,
+        items: turn.items.len(),
+        tokens: u64::try_from(turn.tokens).unwrap_or(u64::MAX),
+        text: match turn.items.first() {
+            Some(ConversationItem::User { text }) if turn.turn_index.is_none() => {
+                Some(text.clone())
+            }
+            Some(_) | None => None,
+        },
+    });
+    parts.collect()
+}
+
+fn tokens_u32(tokens: usize) -> u32 {
+    u32::try_from(tokens).unwrap_or(u32::MAX)
 }
 
 fn estimated_tokens(tools: &ToolSet) -> u64 {

@@ -3,17 +3,50 @@
 use super::{EntryFilter, ReadHandle, page_size};
 use crate::concealment::Texts as _;
 use crate::error::Error;
+use crate::model_request::shown_children;
 use crate::news::wait_for_news;
 use crate::shell::task_key;
 use holon_core::Rejection;
-use holon_core::delegation::with_child;
+use holon_core::delegation::{unreadable_child, with_child};
+use holon_domain::agent::AgentRecord;
+use holon_domain::delegation::ActiveChild;
 use holon_domain::intent::TaskOutput;
 use holon_domain::task::{TaskListEntry, TaskRecord, TaskStatusSnapshot};
 use holon_domain::tool::{ToolOutcome, ToolOutputBudget};
 use holon_domain::{AgentId, TaskId};
+use holon_store::{AgentNo, Reader};
 use holon_tools::task_output;
 use serde_json::Value;
 use std::time::Duration;
+
+/// Describes the children of an agent whose tasks have not ended, those included of which nothing can be read.
+pub(super) fn children(
+    reader: &Reader<'_>,
+    no: AgentNo,
+    agent: &AgentRecord,
+    active: &[TaskRecord],
+) -> Result<Vec<ActiveChild>, holon_store::Error> {
+    let readable = reader.children_at_work(no, agent)?;
+    let mut children = shown_children(&readable);
+    for task in active {
+        let is_shown = readable.iter().any(|(known, _)| known.id == task.id);
+        let Some(child) = task.child().filter(|_| !is_shown) else {
+            continue;
+        };
+        let id = &child.child_agent_id;
+        // A child that is still being made has no row yet.
+        if reader.birth(id)?.is_some() {
+            let fault = reader.aside(id)?;
+            children.push(unreadable_child(
+                &agent.identity,
+                task,
+                child,
+                fault.as_deref(),
+            ));
+        }
+    }
+    Ok(children)
+}
 
 impl ReadHandle {
     /// Lists the tasks of an agent: the unfinished ones in the order they began, or the newest ones first.

@@ -29,6 +29,12 @@ impl ReadHandle {
         self.facts.now().zone.clone()
     }
 
+    /// Returns the time zone of the operator's clock.
+    #[must_use]
+    pub fn operator_time_zone(&self) -> String {
+        self.facts.now().operator_zone.clone()
+    }
+
     /// Returns the limits of the settings.
     #[must_use]
     pub fn budgets_of_settings(&self) -> BudgetDefaults {

@@ -1,6 +1,6 @@
 //! Reads of work items, waits and timers, and the explanation of an agent.
 
-use super::{ReadHandle, page_size};
+use super::{ReadHandle, page_size, task};
 use crate::control::WebhookTerms;
 use crate::error::Error;
 use holon_core::explain::{self, ExplainedRows};
@@ -361,7 +361,9 @@ fn explained_rows(
         Some(current) => reader.work_item(no, &current.id)?,
         None => None,
     };
+    let tasks = reader.active_tasks(no)?;
     Ok(ExplainedRows {
+        children: task::children(reader, no, agent, &tasks)?,
         oldest: reader.oldest_queued(no)?,
         due: reader.due_of_agent(no, PLANNED)?,
         waits: reader.active_waits(no)?,

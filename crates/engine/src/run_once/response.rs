@@ -266,6 +266,8 @@ fn text_source(brief: &BriefRecord, entries: &[(LogSeq, LogEntry)]) -> TextSourc
         | LogEntry::Interjection { .. }
         | LogEntry::ToolResult { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => false,
     };

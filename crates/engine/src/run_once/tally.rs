@@ -97,6 +97,8 @@ impl Tally {
                 | LogEntry::Interjection { .. }
                 | LogEntry::ToolResult { .. }
                 | LogEntry::Recap(_)
+                | LogEntry::ThreadFold(_)
+                | LogEntry::Shortened(_)
                 | LogEntry::ContinuationPrompt { .. } => {}
             }
         }
@@ -145,6 +147,8 @@ pub(super) fn completed_items(entries: &[(LogSeq, LogEntry)]) -> BTreeSet<WorkIt
         | LogEntry::Interjection { .. }
         | LogEntry::AssistantRound { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::RuntimeFailure { .. } => None,
     });

@@ -84,7 +84,10 @@ fn is_marked(request: &ModelRequest) -> bool {
         ConversationItem::ToolResult { content, .. } => may_hold_placeholder(content),
         ConversationItem::User { text } => may_hold_placeholder(text),
     };
-    blocks.any(|block| may_hold_placeholder(&block.text)) || request.conversation.iter().any(marked)
+    let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    blocks.any(|block| may_hold_placeholder(&block.text))
+        || earlier.any(marked)
+        || request.conversation.iter().any(marked)
 }
 
 fn holds(value: &serde_json::Value) -> bool {

@@ -170,6 +170,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::Received(_)
         | Input::Defer { .. }
         | Input::Start
@@ -189,6 +190,7 @@ pub(super) const fn effect_of(input: &Input) -> Option<EffectId> {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Task(_)
         | Input::Abort { .. }
         | Input::Continue => None,

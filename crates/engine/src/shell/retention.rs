@@ -4,11 +4,13 @@
 //! Every step is one commit of bounded size, so other writes go on in between. Output files go before the rows that
 //! name them: a crash in between leaves rows whose files are gone, and the next run removes these rows.
 
-use super::{Shell, engine_error};
+use super::{Sender, Shell, engine_error};
 use crate::error::Error;
+use holon_core::Input;
 use holon_domain::command::OutputSize;
 use holon_domain::decision::BriefSeq;
 use holon_domain::storage::{HistoryHolder, HistoryPosition, HistoryRule, RemovedHistory};
+use holon_domain::turn::LogSeq;
 use holon_domain::{AgentId, Timestamp};
 use holon_store::WriteError;
 use std::cmp::Reverse;
@@ -208,6 +210,7 @@ impl Shell {
         let Some(plan) = plan.map_err(|error| Error::of_agent(agent_id, error))? else {
             return Ok(None);
         };
+        self.move_thread(agent_id, rule, plan.entry).await?;
         let files = self.remove_outputs(agent_home, &plan.outputs).await;
         let trimmed = self.store.trim_history(agent_id, rule).await;
         let trimmed = trimmed.map_err(|error| match error {
@@ -230,6 +233,24 @@ impl Shell {
             oldest_left: step.oldest_left,
             unreadable_briefs: step.unreadable_briefs,
         }))
+    }
+
+    /// Lets the agent begin its thread behind the turns that are about to go. By age, turns of the thread stay.
+    async fn move_thread(
+        &self,
+        agent_id: &AgentId,
+        rule: HistoryRule,
+        through: LogSeq,
+    ) -> Result<(), Error> {
+        match rule {
+            HistoryRule::OlderThan(_) => Ok(()),
+            HistoryRule::AllBut(_) => {
+                let input = Input::HistoryRemoval { through };
+                self.submit(agent_id, Sender::Runtime, input)
+                    .await
+                    .map(drop)
+            }
+        }
     }
 
     async fn remove_outputs(&self, agent_home: &str, names: &[String]) -> OutputSize {

@@ -3,14 +3,17 @@
 
 use super::{AFTER_A_FAULT_MS, Shell};
 use crate::error::Error;
-use crate::model_request::{self, RequestFiles, RequestTerms, RoundRequest};
+use crate::model_request::{self, KnownThread, RequestFiles, RequestTerms, RoundRequest};
+use crate::request_trail::RequestTrail;
 use holon_core::input::{FailedAttempt, RoundTiming};
 use holon_core::{Input, Stamp};
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
 use holon_domain::guidance::{Guidance, GuidanceRoots};
 use holon_domain::model::{ModelFailure, ModelRef};
+use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, ModelPolicy, PolicySource, StatedWindow};
+use holon_domain::turn::ShownContent;
 use holon_store::TurnRows;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
@@ -28,7 +31,7 @@ impl Shell {
         cancel: CancellationToken,
     ) -> Option<Input> {
         let began = self.ports.clock.elapsed();
-        let mut rows = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
+        let (mut rows, thread) = self.rows_of_turn(agent_id, turn_index, &cancel).await?;
         let Some(model) = &rows.turn.model else {
             return Some(self.fail_unasked(stamp, ModelFailure::no_model()));
         };
@@ -39,19 +42,22 @@ impl Shell {
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
+        let cache_life_ms = self.ports.model.cache_life_ms(model);
         rows.learned = rows.learned.at(endpoint);
         let stated = model_request::add_statement(&mut rows, policy, stated);
         self.refresh_listed_plans(&mut rows).await;
         let files = RequestFiles {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
+            place: self.look_at_place(&rows).await,
             images: self.load_images(&rows, policy).await,
         };
         let terms = RequestTerms {
             reminder: self.conduct.reminder,
             web_tools: self.ports.web.tools(),
+            thread: self.conduct.thread.with_cache_life(cache_life_ms),
         };
-        let round = RoundRequest::new(rows, policy, files, terms)?.with_statement(stated);
+        let round = RoundRequest::new(rows, &thread, policy, files, terms)?.with_statement(stated);
         if let Some(estimate) = round.over_budget() {
             return Some(Input::CallMeasured { stamp, estimate });
         }
@@ -60,6 +66,14 @@ impl Shell {
         let (started_at, asked) = (self.ports.clock.now(), self.ports.clock.elapsed());
         let expanded = self.expand_request(agent_id, &round.request).await;
         let request = expanded.as_ref().unwrap_or(&round.request);
+        let too_long = round.over_length();
+        let overlap = match too_long {
+            Some(_) => None,
+            None => Some(
+                self.request_trails
+                    .note(agent_id, RequestTrail::of(request)),
+            ),
+        };
         let sent = AtomicU64::new(0);
         let text = |piece: &str| {
             // The answer may repeat a token, in pieces that nothing recognises. Its record conceals it.
@@ -78,7 +92,7 @@ impl Shell {
             holon_fault::hit("round.delta");
         };
         let call = async {
-            match round.over_length() {
+            match too_long {
                 Some(failure) => Err(failure),
                 None => self.ports.model.call(request, &text, cancel.clone()).await,
             }
@@ -103,7 +117,11 @@ impl Shell {
             provider_ms: self.millis_since(asked),
         };
         let mut entropy = self.ports.entropy.source();
-        Some(round.outcome(stamp, reply, timing, entropy.as_mut()))
+        let mut outcome = round.outcome(stamp, reply, timing, entropy.as_mut());
+        if let Input::RoundAnswered { answer, .. } = &mut outcome {
+            answer.overlap = overlap;
+        }
+        Some(outcome)
     }
 
     /// Asks the server of a model for the window that is otherwise assumed.
@@ -132,6 +150,18 @@ impl Shell {
         self.ports.guidance.read(roots).await
     }
 
+    /// Looks at where the agent works, for the first request of a turn.
+    async fn look_at_place(&self, rows: &TurnRows) -> Place {
+        if rows.frame.is_some() {
+            return Place::default();
+        }
+        let place = self.ports.workspace.place(&rows.turn.workspace).await;
+        Place {
+            zone: self.conduct.operator_zone.clone(),
+            ..place
+        }
+    }
+
     /// Reads the rows the request is built from. A failed read is not the provider's fault, so it is retried until it
     /// succeeds or the round is cancelled.
     async fn rows_of_turn(
@@ -139,7 +169,7 @@ impl Shell {
         agent_id: &AgentId,
         turn_index: u64,
         cancel: &CancellationToken,
-    ) -> Option<TurnRows> {
+    ) -> Option<(TurnRows, KnownThread)> {
         loop {
             let read = self.turn_rows(agent_id, turn_index);
             let error = match self.read_or_put_aside(agent_id, read).await {
@@ -168,6 +198,7 @@ impl Shell {
         Input::AttemptFailed {
             stamp,
             attempt: Box::new(FailedAttempt {
+                shown: ShownContent::default(),
                 implausible_usage: None,
                 failure,
                 timing,

@@ -378,6 +378,7 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::DueCame { .. }
         | Input::ClockSetBack { .. }
         | Input::HostStops
+        | Input::HistoryRemoval { .. }
         | Input::Start
         | Input::Stop
         | Input::Archive
@@ -395,6 +396,7 @@ pub(super) fn input_bytes(input: &Input) -> usize {
         | Input::Work(_)
         | Input::Workspace(_)
         | Input::Skill(_)
+        | Input::Context(_)
         | Input::Task(TaskCommand::Stop { .. } | TaskCommand::Input { .. })
         | Input::Abort { .. }
         | Input::Continue => OUTCOME_BYTES,

@@ -1,12 +1,18 @@
-//! An unreadable row of a child costs the child, and never the parent that supervises it.
+//! An unreadable row of a child costs the child, and never the parent that supervises it. The parent's views name it with
+//! what helps, and the operator brings it back.
 
 use crate::house::{House, agent, at_rest, prompt, status};
 use crate::talk::{calling, results};
+use holon_domain::AgentId;
 use holon_domain::agent::AgentStatus;
 use holon_domain::delegation::ChildPhase;
-use holon_domain::task::TaskStatus;
-use holon_testkit::ports::{calls, says};
+use holon_domain::model::{ModelFailure, ModelReply, ModelRequest};
+use holon_domain::task::{TaskRecord, TaskStatus};
+use holon_engine::{Error, Host};
+use holon_testkit::ports::{PendingCall, calls, says};
 use serde_json::json;
+
+type Asked = PendingCall<ModelRequest, Result<ModelReply, ModelFailure>>;
 
 /// A brief that no build can read, written as the child's newest.
 const BAD_BRIEF: &str = "INSERT INTO briefs (agent_no, seq, row) \
@@ -89,5 +95,118 @@ async fn a_child_that_is_put_aside_is_shown_as_blocked_and_can_be_stopped() {
         at_rest(&host, "main").await;
         let [task] = house.tasks("main").await.try_into().expect("one task");
         assert_eq!(task.status, TaskStatus::Cancelled, "{fault}");
+    }
+}
+
+/// A parent at rest whose child was asked once and has not answered. The request stays open as long as it is kept.
+async fn with_child_at_work(house: &House) -> (Host, TaskRecord, Asked) {
+    let spawn = ("SpawnAgent", json!({ "initial_message": "work" }));
+    let host = calling(house, &[spawn]).await;
+    let mut of_child = None;
+    for _ in 0..2 {
+        let asked = house.model.next().await;
+        if asked.request.frame.cache.agent_id == "main" {
+            asked.answer(says("it works"));
+        } else {
+            of_child = Some(asked);
+        }
+    }
+    at_rest(&host, "main").await;
+    let [task] = house.tasks("main").await.try_into().expect("one task");
+    (host, task, of_child.expect("a request of the child"))
+}
+
+fn child_of(task: &TaskRecord) -> AgentId {
+    task.child().expect("a child").child_agent_id.clone()
+}
+
+/// Waits until the child is put aside, and returns the fault.
+async fn fault_of_child(house: &House) -> String {
+    let marked = "SELECT aside FROM agents WHERE agent_id LIKE 'tmp_child%' AND aside IS NOT NULL";
+    loop {
+        if let Some(fault) = house.query(marked).pop() {
+            return fault;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_child_that_is_put_aside_is_named_by_its_parent_and_brought_back_by_the_operator() {
+    let of_child =
+        "WHERE agent_no = (SELECT agent_no FROM agents WHERE agent_id LIKE 'tmp_child%')";
+    let damages = [
+        (
+            "messages",
+            "SET envelope = 'x' || envelope",
+            "SET envelope = substr(envelope, 2)",
+        ),
+        (
+            "agents",
+            "SET record = 'x' || record",
+            "SET record = substr(record, 2)",
+        ),
+    ];
+    for (table, breaks, mends) in damages {
+        let before = House::new();
+        let (host, task, open) = with_child_at_work(&before).await;
+        let child = child_of(&task);
+        let house = before.after_crash();
+        drop((host, open));
+        house.damage(&format!("UPDATE {table} {breaks} {of_child}"));
+        let host = house.start().await;
+        let reason = fault_of_child(&house).await;
+        if table == "agents" {
+            let refused = host.control().start_agent(&child).await;
+            assert!(
+                matches!(refused, Err(Error::AgentAside { .. })),
+                "{refused:?}"
+            );
+        }
+        let shown = status(&host, "main").await;
+        let [seen] = shown.active_children.try_into().expect("one child");
+        assert_eq!(seen.identity.agent_id, child, "{table}");
+        assert_eq!(seen.supervision_task_id, task.id, "{table}");
+        assert_eq!(seen.fault(), Some(&*reason), "{table}");
+        let explained = host.reads().explain(&agent("main")).await;
+        let explained = explained.expect("an explanation");
+        let start = format!("holon agent start {child}");
+        for told in [
+            shown.scheduling_posture.reason,
+            explained.scheduling_posture.reason,
+            explained.woken_by.join("\n"),
+        ] {
+            assert!(
+                told.contains(&reason) && told.contains(&start) && told.contains(task.id.as_str()),
+                "{table}: {told}"
+            );
+        }
+        let causes = explained.woken_by.join("\n");
+        assert!(!causes.contains("the end of 1 task"), "{causes}");
+        host.shut_down().await.expect("goes down");
+
+        house.damage(&format!("UPDATE {table} {mends} {of_child}"));
+        let host = house.start().await;
+        let unmarked = house.query("SELECT agent_id FROM agents WHERE aside IS NULL");
+        assert_eq!(unmarked, ["main"], "{table}: only a start takes it back");
+        let started = host.control().start_agent(&child).await;
+        assert_eq!(started, Ok(()), "{table}");
+        let asked = house.model.next().await;
+        assert_eq!(asked.request.frame.cache.agent_id, child.as_str());
+        asked.answer(says("the work is done"));
+        let asked = house.model.next().await;
+        assert_eq!(asked.request.frame.cache.agent_id, "main");
+        asked.answer(says("I heard"));
+        house.task_is("main", TaskStatus::Completed).await;
+    }
+}
+
+#[tokio::test]
+async fn a_private_child_that_is_not_aside_does_not_exist_for_a_start() {
+    let house = House::new();
+    let (host, task, _open) = with_child_at_work(&house).await;
+    for id in [child_of(&task), agent("nobody")] {
+        let refused = host.control().start_agent(&id).await;
+        assert_eq!(refused, Err(Error::AgentNotFound { agent_id: id }));
     }
 }

@@ -39,7 +39,8 @@ const SUSPENDING: [(&str, &str); 0] = [];
 
 /// Rows of tables that the agents do not fill by themselves. `B` is the number of the agent `bad`.
 const ROWS: &[&str] = &[
-    "INSERT OR IGNORE INTO model_limits (model_ref, context_window_tokens) VALUES ('p/m', 1000)",
+    "INSERT OR IGNORE INTO model_limits (model_ref, endpoint, context_window_tokens, window_source) \
+     VALUES ('test/model', 'http://127.0.0.1:9/', 100000, 'refusal')",
     "INSERT OR IGNORE INTO attempts VALUES (B, 1, '{}')",
     "INSERT OR IGNORE INTO interjections VALUES (B, 1, 1)",
     "INSERT OR IGNORE INTO work_items VALUES (900, B, 'work_x', 3, 1, 0, 0, NULL, '{}')",

@@ -1,7 +1,7 @@
 //! Children: made by `SpawnAgent`, supervised by their parent's task, ended by themselves, their task or their parent.
 
 use crate::house::{House, agent, at_rest, events, prompt, status, until_event};
-use crate::talk::{calling, current, id_in, results};
+use crate::talk::{calling, current, id_in, results, texts};
 use holon_domain::AgentId;
 use holon_domain::agent::Lifecycle;
 use holon_domain::authority::AuthorityClass;
@@ -142,8 +142,7 @@ async fn a_parent_is_shown_what_its_children_do_and_every_round_of_a_turn_shows_
     prompt(&host, "main", "how is it going?").await;
     let asked = asks.parent().await;
     let shown = |asked: &Asked| -> Vec<String> {
-        let blocks = asked.request.frame.context_blocks.iter();
-        let texts = blocks.map(|block| block.text.clone());
+        let texts = texts(&asked.request).into_iter();
         texts
             .filter(|text| text.contains("Children that work for you"))
             .collect()
@@ -222,7 +221,7 @@ async fn a_child_that_waits_has_not_ended_and_its_parent_is_asked_in_the_operato
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""phase":"waiting""#), "{told}");
+    assert!(told.contains("phase: waiting\n"), "{told}");
     assert!(told.contains("awaiting_operator_input"), "{told}");
     let input = json!({ "task_id": task.id, "input": "the one at the top" });
     asked.answer(calls(&[("TaskInput", input)]));
@@ -613,7 +612,7 @@ async fn a_child_in_a_worktree_works_apart_and_its_worktree_goes_when_it_ends_wi
     asked.answer(calls(&[("TaskStatus", status)]));
     let asked = asks.parent().await;
     let told = &results(&asked.request)[0];
-    assert!(told.contains(r#""cleanup_status":"removed""#), "{told}");
+    assert!(told.contains("cleanup_status: removed\n"), "{told}");
     assert!(told.contains(&own.worktree_path), "{told}");
     drop(host);
 }

@@ -10,7 +10,7 @@ use holon_testkit::ports::says;
 
 /// Most estimated tokens of policy and tools together. They are the same in every request, so that a provider's cache
 /// serves them; clear sentences count more than few words. A smaller window has a short policy and brief tools.
-const MOST_TOKENS: usize = 7_000;
+const MOST_TOKENS: usize = 7_500;
 
 /// Rules of the policy, and words by which each is said.
 const POLICY_RULES: [(&str, &str); 77] = [
@@ -20,7 +20,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "the current input",
-        "the message to deal with now, under `Current input:`",
+        "the message to deal with now: the last one under `Current input:`",
     ),
     (
         "history is not redone",
@@ -32,7 +32,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "the newest counts",
-        "is newer than everything before it, and outdates it",
+        "What the last message repeats replaces what was shown before",
     ),
     (
         "cheap facts are checked",
@@ -52,7 +52,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "what is delivered",
-        "The text of that last answer is delivered",
+        "If a message awaits an answer, the text of that last answer is delivered",
     ),
     (
         "what is not delivered",
@@ -163,7 +163,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "an example",
-        "`CreateWorkItem` with the objective, then `PickWorkItem` with the id that it returned",
+        "`CreateWorkItem` with the objective and, as `plan`, the first text of the plan file",
     ),
     (
         "plan",
@@ -208,7 +208,7 @@ const POLICY_RULES: [(&str, &str); 77] = [
     ),
     (
         "an answer that is none",
-        "If that message is no answer, wait again",
+        "After any other message the wait stands",
     ),
     ("delegation", "The child knows nothing of this conversation"),
     (

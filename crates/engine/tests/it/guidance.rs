@@ -1,6 +1,7 @@
 //! Guidance is read for the first request of each turn from roots that do not move, and the status names its sources.
 
 use crate::house::{House, at_rest, briefs, events, prompt, status};
+use crate::talk::texts;
 use holon_domain::agent::AgentKind;
 use holon_domain::event::Event;
 use holon_domain::guidance::{
@@ -44,8 +45,11 @@ async fn a_turn_shows_what_its_first_request_showed_and_the_next_turn_what_is_th
     briefs(&host, "main", 1).await;
     prompt(&host, "main", "go on").await;
     let third = house.model.next().await;
-    let shown = &third.request.frame.system_prompt;
-    assert!(shown.contains("Stand clear.") && !shown.contains("Mind the gap."));
+    assert!(third.request.frame.system_prompt.contains("Mind the gap."));
+    let shown = texts(&third.request);
+    let told = shown.iter().position(|text| text.contains("Stand clear."));
+    let asked = shown.iter().position(|text| text.contains("go on"));
+    assert!(told.is_some() && told <= asked, "{shown:?}");
     third.answer(says("gone on"));
     briefs(&host, "main", 2).await;
 }
@@ -143,13 +147,8 @@ async fn a_skill_is_active_once_a_successful_command_referred_to_it() {
     house.guidance.set(skill());
     prompt(&host, "main", "go on").await;
     let asked = house.model.next().await;
-    assert!(
-        asked
-            .request
-            .frame
-            .system_prompt
-            .contains("agent:pdf [active]")
-    );
+    let shown = texts(&asked.request).join("\n");
+    assert!(shown.contains("agent:pdf [active]"), "{shown}");
     asked.answer(says("done"));
     briefs(&host, "main", 4).await;
 }

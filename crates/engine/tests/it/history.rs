@@ -5,11 +5,10 @@ use crate::keys::key;
 use crate::runs::request;
 use holon_domain::feed::SeqQuery;
 use holon_domain::limits::{HISTORY_MESSAGES_KEPT, PRUNE_STEPS_PER_REQUEST};
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::storage::RemovedHistory;
 use holon_domain::transcript::TranscriptEntry;
 use holon_engine::request::RunRequest;
-use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder};
+use holon_engine::{Conduct, Error, HistoryTerms, Host, PruneOrder, ThreadTerms};
 use holon_testkit::ports::says;
 use std::time::Duration;
 
@@ -17,14 +16,25 @@ use std::time::Duration;
 const SPARE: usize = 6;
 const DAY_MS: u64 = 86_400_000;
 
-/// The first turn that the next prompt shows after `talk`.
-fn oldest_shown() -> u64 {
-    first_turn_shown((HISTORY_MESSAGES_KEPT + SPARE) as u64 + 1)
+/// A small thread, so that these turns fold it.
+const THREAD: ThreadTerms = ThreadTerms {
+    most_tokens: Some(800),
+    cold_after_ms: Some(0),
+    cold_tokens: usize::MAX,
+};
+
+/// The first turn that an agent's thread shows as it was.
+fn oldest_shown(house: &House, name: &str) -> u64 {
+    house.number(&format!(
+        "SELECT CAST(min(turn_index) AS TEXT) FROM log JOIN agents USING (agent_no) WHERE agent_id = '{name}' \
+         AND log.seq >= coalesce(json_extract(record, '$.thread.from_entry'), 0)"
+    ))
 }
 
 async fn start(house: &House, history: HistoryTerms) -> Host {
     let conduct = Conduct {
         history,
+        thread: THREAD,
         ..Conduct::default()
     };
     let host = house.start_as(conduct).await;
@@ -148,7 +158,7 @@ async fn a_preview_of_an_operator_says_what_the_removal_does() {
     house.clock.advance(DAY_MS);
     let order = |preview| of_all(&host, preview);
     let planned = host.control().prune(order(true)).await.expect("a preview");
-    let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown());
+    let (turns, oldest_kept) = (HISTORY_MESSAGES_KEPT + SPARE, oldest_shown(&house, "main"));
     assert_eq!(planned.removed.turns, oldest_kept - 1);
     assert_eq!(first_entry(&host).await.turn_index, 1, "nothing is gone");
     let done = host.control().prune(order(false)).await.expect("a removal");
@@ -218,7 +228,11 @@ async fn an_agent_whose_rows_cannot_be_read_does_not_keep_the_others() {
     for preview in [true, false] {
         let order = of_all(&host, preview);
         let report = host.control().prune(order).await.expect("a report");
-        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
+        assert_eq!(
+            report.removed.turns,
+            oldest_shown(&house, "main") - 1,
+            "{report:?}"
+        );
         let failed: Vec<&str> = report.failures.iter().map(|(id, _)| id.as_str()).collect();
         assert_eq!(failed, ["damaged"], "{report:?}");
         assert_eq!(report.next, None);
@@ -235,11 +249,18 @@ async fn a_brief_that_cannot_be_read_keeps_nothing_of_its_agent() {
     for preview in [true, false] {
         let order = of_all(&host, preview);
         let report = host.control().prune(order).await.expect("a report");
-        assert_eq!(report.removed.turns, oldest_shown() - 1, "{report:?}");
+        assert_eq!(
+            report.removed.turns,
+            oldest_shown(&house, "main") - 1,
+            "{report:?}"
+        );
         let reason = "briefs 3: cannot be read, and was passed over".to_owned();
         assert_eq!(report.failures, [(agent("main"), reason)]);
     }
-    assert_eq!(first_entry(&host).await.turn_index, oldest_shown());
+    assert_eq!(
+        first_entry(&host).await.turn_index,
+        oldest_shown(&house, "main")
+    );
 }
 
 #[tokio::test]
@@ -250,22 +271,21 @@ async fn an_agent_with_little_history_loses_what_is_too_old() {
             budget_bytes: u64::MAX,
             days: 30,
         },
+        thread: THREAD,
         ..Conduct::default()
     };
     let host = house.start_as(conduct).await;
     create(&host, "main").await;
     exchange(&house, &host, "main", 40).await;
     house.clock.advance(31 * DAY_MS);
-    while first_entry(&host).await.turn_index < first_turn_shown(41) {}
+    let oldest = oldest_shown(&house, "main");
+    assert!((20..40).contains(&oldest), "{oldest}");
+    while first_entry(&host).await.turn_index < oldest {}
     prompt(&host, "main", "and now?").await;
     let call = house.model.next().await;
-    let shown = format!("{:?}", call.request);
-    let shows = |turn: u64| shown.contains(&format!("question {turn}\\n"));
-    let oldest = first_turn_shown(41);
-    assert_eq!(
-        (shows(oldest - 1), shows(oldest), shows(40)),
-        (false, true, true)
-    );
+    let thread = call.request.thread.iter();
+    let shown: Vec<u64> = thread.filter_map(|turn| turn.turn_index).collect();
+    assert_eq!(shown, (oldest..=40).collect::<Vec<_>>());
     call.answer(says("all is well"));
     at_rest(&host, "main").await;
     house.is_sound("main").await;
@@ -275,7 +295,11 @@ async fn an_agent_with_little_history_loses_what_is_too_old() {
 async fn a_repeated_run_whose_answer_was_removed_is_refused() {
     for loss in [None, Some("DELETE FROM briefs WHERE seq = 1")] {
         let house = House::new();
-        let host = house.start().await;
+        let conduct = Conduct {
+            thread: THREAD,
+            ..Conduct::default()
+        };
+        let host = house.start_as(conduct).await;
         create(&host, "main").await;
         let request = || RunRequest {
             agent_id: Some(agent("main")),

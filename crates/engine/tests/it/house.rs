@@ -119,6 +119,15 @@ impl House {
         assert!(changed > 0, "{sql}");
     }
 
+    /// Reads the number that a query finds.
+    pub(crate) fn number(&self, sql: &str) -> u64 {
+        let found = self.query(sql);
+        let first = found.first().expect("a row");
+        first
+            .parse()
+            .unwrap_or_else(|_| panic!("{sql} found {first}"))
+    }
+
     /// Executes SQL on the database beside the host, which may change nothing. Returns the number of changed rows.
     pub(crate) fn try_damage(&self, sql: &str) -> usize {
         holon_testkit::damage::sql(&self.db_path(), sql)

@@ -212,3 +212,39 @@ async fn a_kept_response_that_cannot_be_read_is_no_answer() {
         "{read:?}"
     );
 }
+
+#[tokio::test]
+async fn a_kept_reply_that_is_no_text_is_gone_and_costs_its_agent_nothing() {
+    for column in ["reply", "digest"] {
+        let house = House::new();
+        let host = house.with_main().await;
+        send(&host, key("k", "a"), "hello").await.unwrap();
+        house.model.next().await.answer(says("hi"));
+        briefs(&host, "main", 1).await;
+        let of_main = RunRequest {
+            agent_id: Some(agent("main")),
+            ..request("add")
+        };
+        let control = host.control().for_request(key("run", "a"));
+        let (first, ()) = tokio::join!(control.run_once(of_main.clone()), async {
+            house.model.next().await.answer(says("four"));
+        });
+        first.unwrap();
+        house.damage(&format!(
+            "UPDATE kept_replies SET {column} = CAST(x'ff' AS TEXT)"
+        ));
+        let repeated = send(&host, key("k", "a"), "hello").await.map(drop);
+        let run_again = control.run_once(of_main).await.map(drop);
+        for refused in [repeated, run_again] {
+            assert!(
+                matches!(refused, Err(Error::OutcomeUnreadable { .. })),
+                "{column}: {refused:?}"
+            );
+        }
+        at_rest(&host, "main").await;
+        assert!(house.model.is_quiet().await, "nothing runs again");
+        send(&host, key("k2", "a"), "hello").await.unwrap();
+        house.model.next().await.answer(says("still here"));
+        briefs(&host, "main", 3).await;
+    }
+}

@@ -1,7 +1,7 @@
 //! Memory over the shell: a model finds what it was told in an earlier turn and reads it exactly, and episodes are
 //! exported.
 
-use crate::house::{House, agent, at_rest, create, prompt};
+use crate::house::{House, agent, at_rest, create, prompt, status};
 use holon_domain::BriefId;
 use holon_domain::memory::SourceRef;
 use holon_domain::model::{ConversationItem, ModelRequest};
@@ -103,4 +103,32 @@ async fn an_agent_made_anew_under_an_old_name_is_exported_from_its_first_episode
     let new = shelf.holds(1).await;
     assert_eq!(new[0].content.objective.as_deref(), Some("new work"));
     host.shut_down().await.expect("ends");
+}
+
+#[tokio::test]
+async fn an_open_episode_of_an_earlier_build_is_shown_with_the_time_of_its_first_turn() {
+    let house = House::new();
+    let host = house.with_main().await;
+    house.clock.advance(5_000);
+    prompt(&host, "main", "hello").await;
+    house.model.next().await.answer(says("hello"));
+    at_rest(&host, "main").await;
+    let shown = async || {
+        let agent = status(&host, "main").await.agent;
+        let memory = agent.working_memory.expect("a working memory");
+        let open = memory.active_episode_builder.expect("an open episode");
+        (agent.created_at, open.builder.started_at)
+    };
+    let (created_at, begun) = shown().await;
+    assert!(begun > Some(created_at), "the turn came later");
+    // Rows are packed: the number of `started_at` among the words is `l`.
+    let field = r#"instr(record, '"l":')"#;
+    let rest = format!("substr(record, {field})");
+    house.damage(&format!(
+        "UPDATE working_memory SET record = \
+         replace(record, substr({rest}, 1, instr({rest}, ',')), '') WHERE {field} > 0"
+    ));
+    assert_eq!(shown().await, (created_at, begun));
+    house.damage("UPDATE log SET message_seq = NULL WHERE message_seq IS NOT NULL");
+    assert_eq!(shown().await, (created_at, Some(created_at)));
 }

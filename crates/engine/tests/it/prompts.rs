@@ -3,6 +3,7 @@
 
 use crate::guidance::instructions;
 use crate::house::{House, agent, at_rest, briefs, interject, prompt};
+use crate::talk::texts;
 use crate::windows::model;
 use holon_domain::guidance::Guidance;
 use holon_domain::model::{
@@ -46,22 +47,28 @@ async fn the_operators_latest_words_stay_in_view_after_many_wakes() {
     for number in 0..30 {
         wake(&host, &format!("the tide turned {number}")).await;
         let asked = house.model.next().await;
-        let shown = context(&asked.request);
+        let shown = texts(&asked.request);
+        let all = shown.join("\n");
         assert_eq!(
-            shown.matches("Watch the harbour").count(),
+            all.matches("\\nWatch the harbour").count(),
             1,
-            "{number}: {shown}"
+            "whole, and once in {number}: {all}"
         );
+        let first_request = asked.request.clone();
         asked.answer(calls(&[("AgentGet", json!({}))]));
         let again = house.model.next().await;
-        assert_eq!(context(&again.request), shown, "a turn shows one frame");
+        assert_eq!(
+            context(&again.request),
+            context(&first_request),
+            "a turn shows one frame"
+        );
         again.answer(calls(&[("Sleep", json!({"reason": "nothing"}))]));
         at_rest(&host, "main").await;
     }
 }
 
 #[tokio::test]
-async fn the_next_turn_on_an_item_shows_its_latest_steps_and_no_others() {
+async fn the_next_turn_on_an_item_shows_the_steps_before_it_once() {
     let house = House::new();
     let host = house.with_main().await;
     prompt(&host, "main", "hello").await;
@@ -74,16 +81,14 @@ async fn the_next_turn_on_an_item_shows_its_latest_steps_and_no_others() {
     prompt(&host, "main", "split the fixtures").await;
     let id = take_up_item(&house).await;
     let asked = house.model.next().await;
-    let shown = context(&asked.request);
-    let (_, steps) = shown
-        .split_once("Latest steps on the current item")
-        .expect("steps");
-    assert!(steps.contains("PickWorkItem done"), "{steps}");
+    let shown = texts(&asked.request).join("\n");
+    for step in ["\"name\":\"PickWorkItem\"", "The plan is ready."] {
+        assert_eq!(shown.matches(step).count(), 1, "{step}: {shown}");
+    }
     assert!(
-        steps.contains("you wrote \"The plan is ready.\""),
-        "{steps}"
+        !shown.contains("Latest steps on the current item"),
+        "{shown}"
     );
-    assert!(!steps.contains("A word about nothing."), "{steps}");
     asked.answer(calls(&[(
         "CompleteWorkItem",
         json!({ "work_item_id": id }),
@@ -141,7 +146,7 @@ async fn the_report_of_a_turn_that_an_event_began_stays_in_the_history() {
     at_rest(&host, "main").await;
     prompt(&host, "main", "fix the second one").await;
     let asked = house.model.next().await;
-    let shown = context(&asked.request);
+    let shown = texts(&asked.request).join("\n");
     assert!(shown.contains("Three fail: a, b, c."), "{shown}");
     asked.answer(says("done"));
     briefs(&host, "main", 2).await;
@@ -226,11 +231,7 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
     for text in &told {
         assert!(sent.contains(text), "{text}");
     }
-    assert_eq!(
-        told.len() + 1,
-        sent.len(),
-        "all but the heading of the history"
-    );
+    assert_eq!(told.len(), sent.len());
     let sources: Vec<BlockSource> = shown
         .blocks
         .iter()
@@ -242,7 +243,6 @@ async fn the_last_prompt_is_shown_as_it_was_sent() {
             BlockSource::Policy,
             BlockSource::ToolGuidance,
             BlockSource::Surroundings,
-            BlockSource::History,
             BlockSource::CurrentInput
         ]
     );
@@ -450,9 +450,12 @@ async fn a_prompt_of_then_is_shown_with_the_facts_of_then() {
     assert_eq!(later.tools_tokens, shown.tools_tokens);
     assert_eq!(later.blocks, shown.blocks);
     let last = host.reads().prompt(&agent("main"), None).await;
-    let last = last.expect("a view");
-    assert_eq!(last.loaded_agents_md.agent_source, None);
-    let last = last.prompt.expect("a prompt");
+    let last = last.expect("a view").prompt.expect("a prompt");
+    let told = last.blocks.iter().map(|block| block.decision.source);
+    assert!(
+        told.into_iter()
+            .any(|source| source == BlockSource::Changes)
+    );
     assert!(last.budget_tokens < shown.budget_tokens);
     assert!(last.compression_epoch > 0, "the second turn was folded");
     assert_eq!(later.compression_epoch, 0, "the first was not");

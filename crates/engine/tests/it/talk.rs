@@ -1,7 +1,7 @@
 //! Common beginnings of the tests of commands and tasks, and the parts of a request they check.
 
 use crate::house::{House, briefs, prompt};
-use holon_domain::model::{ConversationItem, ModelRequest};
+use holon_domain::model::{ConversationItem, ModelRequest, PromptBlock};
 use holon_engine::Host;
 use holon_testkit::ports::{FakeCommand, calls, says};
 use serde_json::{Value, json};
@@ -57,6 +57,24 @@ pub(crate) fn interjected(request: &ModelRequest) -> Vec<String> {
 }
 
 /// The message that the turn answers.
+/// All texts of a request behind the system text, in their order: those of earlier turns, the context of this one, and
+/// its rounds.
+pub(crate) fn texts(request: &ModelRequest) -> Vec<String> {
+    let earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    let context = request.frame.context_blocks.iter();
+    let json = |item: &ConversationItem| serde_json::to_string(item).expect("an item");
+    let user = |block: &PromptBlock| {
+        json(&ConversationItem::User {
+            text: block.text.clone(),
+        })
+    };
+    earlier
+        .map(json)
+        .chain(context.map(user))
+        .chain(request.conversation.iter().map(json))
+        .collect()
+}
+
 pub(crate) fn current(request: &ModelRequest) -> String {
     let block = request.frame.context_blocks.last();
     block.expect("a current input").text.clone()

@@ -2,7 +2,7 @@
 
 use crate::house::{House, agent, prompt};
 use crate::runs::request;
-use crate::talk::{current, with_task};
+use crate::talk::{current, texts, with_task};
 use crate::task_runs::words;
 use holon_engine::request::RunRequest;
 use holon_engine::{Conduct, Host, Scope};
@@ -49,9 +49,9 @@ async fn a_named_agents_run_without_a_host_begins_with_what_ended_before_it() {
     asked.answer(says("it failed"));
     let asked = house.model.next().await;
     assert!(current(&asked.request).contains("is it built?"));
-    let shown = &asked.request.frame.context_blocks;
+    let shown = texts(&asked.request);
     assert!(
-        shown.iter().any(|block| block.text.contains("exit 2")),
+        shown.iter().any(|text| text.contains("exit 2")),
         "{shown:?}"
     );
     asked.answer(says("no"));

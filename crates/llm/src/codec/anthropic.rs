@@ -29,8 +29,8 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     let least = cache::least_cached_tokens(request.model.model());
     let mut marks = Marks::new(request.tools.estimated_tokens(), least);
     let mut system = system(&request.frame, &mut marks);
-    let steps = dialogue::steps(&request.conversation, &request.model);
-    let messages = messages(&request.frame, &steps, &mut marks);
+    let steps = dialogue::steps(request);
+    let messages = messages(&steps);
     let mut body = Map::new();
     let mut put = |key: &str, value: Value| body.insert(key.to_owned(), value);
     put("model", json!(request.model.model()));
@@ -147,12 +147,8 @@ fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {
     blocks
 }
 
-fn messages<'a>(frame: &'a PromptFrame, steps: &'a [Step<'a>], marks: &mut Marks) -> Messages<'a> {
+fn messages<'a>(steps: &'a [Step<'a>]) -> Messages<'a> {
     let mut messages = Messages::default();
-    for (index, block) in dialogue::nonblank_blocks(&frame.context_blocks).enumerate() {
-        marks.note(block, BlockPosition::Turn(0, index));
-        messages.push(Role::User, Block::Text { text: &block.text });
-    }
     for step in steps {
         match step {
             Step::Assistant(parts) => {

@@ -48,13 +48,10 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
 }
 
 fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Item> {
-    let steps = dialogue::steps(&request.conversation, &request.model);
+    let steps = dialogue::steps(request);
     let mut messages = Messages::new(dialect);
     if !dialogue::is_blank(&request.frame.system_prompt) {
         messages.push(Message::new(Role::System, &request.frame.system_prompt));
-    }
-    for block in dialogue::nonblank_blocks(&request.frame.context_blocks) {
-        messages.user(&block.text);
     }
     for step in &steps {
         match step {

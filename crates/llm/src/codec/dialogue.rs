@@ -15,7 +15,7 @@ pub(crate) use wire::object;
 use holon_domain::CallId;
 use holon_domain::block::{Block, calls_of};
 use holon_domain::image::ShownImage;
-use holon_domain::model::{ConversationItem, ModelRef, PromptBlock};
+use holon_domain::model::{ConversationItem, ModelRef, ModelRequest, PromptBlock};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -108,13 +108,45 @@ pub(crate) fn nonblank_blocks(blocks: &[PromptBlock]) -> impl Iterator<Item = &P
     blocks.iter().filter(|block| !is_blank(&block.text))
 }
 
-/// Converts a conversation to steps in the shared grammar, for a request to `model`.
-pub(crate) fn steps<'a>(conversation: &'a [ConversationItem], model: &ModelRef) -> Vec<Step<'a>> {
+/// One piece of a dialogue: an item, or a text that a user message holds.
+#[derive(Debug, Clone, Copy)]
+enum Piece<'a> {
+    Item(&'a ConversationItem),
+    Text(&'a str),
+}
+
+/// Converts a request to steps in the shared grammar: the earlier turns, the context of this one, and what was said since.
+/// A past turn is converted as it was when it was the current one, so a request begins with the bytes of the one before.
+pub(crate) fn steps(request: &ModelRequest) -> Vec<Step<'_>> {
+    let earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    let context = nonblank_blocks(&request.frame.context_blocks);
+    let pieces: Vec<Piece<'_>> = earlier
+        .map(Piece::Item)
+        .chain(context.map(|block| Piece::Text(&block.text)))
+        .chain(request.conversation.iter().map(Piece::Item))
+        .collect();
+    arrange(&pieces, &request.model)
+}
+
+/// Converts items alone to steps, for a request to `model`.
+pub(crate) fn steps_of<'a>(items: &'a [ConversationItem], model: &ModelRef) -> Vec<Step<'a>> {
+    let pieces: Vec<Piece<'a>> = items.iter().map(Piece::Item).collect();
+    arrange(&pieces, model)
+}
+
+fn arrange<'a>(pieces: &[Piece<'a>], model: &ModelRef) -> Vec<Step<'a>> {
     let lineage = model.to_string();
     let mut ids = WireIds::new(&lineage);
-    let mut results = Results::of(conversation);
+    let mut results = Results::of(pieces);
     let mut steps = Vec::new();
-    for (index, item) in conversation.iter().enumerate() {
+    for (index, piece) in pieces.iter().enumerate() {
+        let item = match piece {
+            Piece::Item(item) => item,
+            Piece::Text(text) => {
+                steps.push(Step::User(Cow::Borrowed(text)));
+                continue;
+            }
+        };
         match item {
             ConversationItem::Assistant { blocks, .. } => {
                 assistant(blocks, &mut ids, &mut results, &mut steps);
@@ -143,10 +175,10 @@ struct Results<'a> {
 }
 
 impl<'a> Results<'a> {
-    fn of(conversation: &'a [ConversationItem]) -> Self {
+    fn of(pieces: &[Piece<'a>]) -> Self {
         let mut calls: HashMap<&CallId, usize> = HashMap::new();
-        for item in conversation {
-            if let ConversationItem::Assistant { blocks, .. } = item {
+        for piece in pieces {
+            if let Piece::Item(ConversationItem::Assistant { blocks, .. }) = piece {
                 for call in calls_of(blocks) {
                     *calls.entry(&call.id).or_default() += 1;
                 }
@@ -154,13 +186,13 @@ impl<'a> Results<'a> {
         }
         let mut found: HashMap<&CallId, Vec<Recorded<'_>>> = HashMap::new();
         let mut stray = Vec::new();
-        for (index, item) in conversation.iter().enumerate() {
-            if let ConversationItem::ToolResult {
+        for (index, piece) in pieces.iter().enumerate() {
+            if let Piece::Item(ConversationItem::ToolResult {
                 call_id,
                 content,
                 is_error,
                 image,
-            } = item
+            }) = piece
             {
                 let result = Recorded {
                     content,

@@ -78,7 +78,9 @@ mod tests {
     fn kind(error: &Value) -> Kind {
         match fault(error) {
             Fault::Reported { kind, .. } => kind,
-            other @ (Fault::Malformed { .. } | Fault::CutOff) => panic!("{other:?}"),
+            other @ (Fault::Malformed { .. } | Fault::NotJson { .. } | Fault::CutOff) => {
+                panic!("{other:?}")
+            }
         }
     }
 
@@ -103,7 +105,9 @@ mod tests {
     fn the_message_of_an_error_is_kept() {
         let message = |error: &Value| match fault(error) {
             Fault::Reported { message, .. } => message,
-            other @ (Fault::Malformed { .. } | Fault::CutOff) => panic!("{other:?}"),
+            other @ (Fault::Malformed { .. } | Fault::NotJson { .. } | Fault::CutOff) => {
+                panic!("{other:?}")
+            }
         };
         assert_eq!(message(&json!("it broke")), "it broke");
         assert_eq!(message(&json!({"message": "it broke"})), "it broke");

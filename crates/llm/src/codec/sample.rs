@@ -69,10 +69,11 @@ pub(crate) fn request(model: &str, conversation: Vec<ConversationItem>) -> Model
                 marked("The garden has six beds.", Stability::AgentScoped),
             ],
             vec![
-                marked("It is spring.", Stability::AgentScoped),
+                block("It is spring.", Stability::TurnScoped),
                 block("Which bed needs water?", Stability::TurnScoped),
             ],
         ),
+        thread: Vec::new(),
         conversation,
         tools: ToolSet::new(vec![tool()]),
         max_output_tokens: 4_096,

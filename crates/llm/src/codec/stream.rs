@@ -129,12 +129,14 @@ pub(super) fn parsed_with_kind(name: Option<&str>, data: &str) -> Result<(String
 /// Parses the data of an event.
 pub(super) fn parsed(data: &str) -> Result<Value, Fault> {
     json::parse_answer(data.as_bytes()).map_err(|error| {
-        let what = if error.is_data() {
-            "is JSON that is too large to be one"
-        } else {
-            "is not JSON"
-        };
-        Fault::malformed(format!("an event of the stream {what}: {error}"))
+        if error.is_data() {
+            return Fault::malformed(format!(
+                "an event of the stream is JSON that is too large to be one: {error}"
+            ));
+        }
+        Fault::NotJson {
+            what: format!("an event of the stream is not JSON: {error}"),
+        }
     })
 }
 

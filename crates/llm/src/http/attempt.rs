@@ -207,11 +207,11 @@ impl<'a> Attempt<'a> {
             Err(fault) => fault,
         };
         let fault = match fault {
-            Fault::Malformed { .. } if is_html(&whole.bytes) => Fault::Malformed {
+            Fault::NotJson { .. } if is_html(&whole.bytes) => Fault::NotJson {
                 what: ErrorBody::read(&whole.bytes).message,
             },
             // The body has no stated length and ends in the middle of a document: the connection was lost.
-            Fault::Malformed { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
+            Fault::NotJson { .. } if whole.open_ended && is_cut(&whole.bytes) => Fault::CutOff,
             other => other,
         };
         let status = whole.status;

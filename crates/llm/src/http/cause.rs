@@ -23,7 +23,7 @@ pub(super) fn kind(error: &reqwest::Error, proximity: Proximity) -> Kind {
         if error.is_builder() {
             Kind::InvalidRequest
         } else if error.is_body() || error.is_decode() {
-            Kind::InvalidResponse
+            Kind::NotJson
         } else {
             Kind::Connection
         }
@@ -94,7 +94,7 @@ fn kind_of_hyper(error: &hyper::Error) -> Option<Kind> {
     if error.is_timeout() {
         Some(Kind::Timeout)
     } else if error.is_parse() {
-        Some(Kind::InvalidResponse)
+        Some(Kind::NotJson)
     } else if error.is_incomplete_message() || error.is_closed() || error.is_canceled() {
         Some(Kind::Connection)
     } else {

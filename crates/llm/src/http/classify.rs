@@ -107,7 +107,8 @@ pub(super) fn classify_status(status: u16, headers: &HeaderMap, error_body: &Err
             None => waiting(Kind::ServerError),
         },
         501..=599 => waiting(Kind::ServerError),
-        _ => Verdict::of(Kind::InvalidResponse),
+        // A redirect, often to a sign-in form.
+        _ => Verdict::of(Kind::NotJson),
     }
 }
 

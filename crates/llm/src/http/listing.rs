@@ -14,7 +14,9 @@ pub(super) fn ids(body: &[u8]) -> Result<Vec<String>, Fault> {
     let malformed = |what: &str| Fault::Malformed {
         what: what.to_owned(),
     };
-    let list = json::parse(body).map_err(|_| malformed("the list of models is not JSON"))?;
+    let list = json::parse(body).map_err(|_| Fault::NotJson {
+        what: "the list of models is not JSON".to_owned(),
+    })?;
     let entries = ["data", "models"]
         .iter()
         .find_map(|key| list.get(*key))

@@ -92,20 +92,8 @@ impl ErrorContext<'_> {
     /// Builds the failure of a response that could not be decoded, or that itself reports a failure.
     pub(super) fn decode_failure(&self, fault: &Fault, status: StatusCode) -> ModelFailure {
         match fault {
-            Fault::Malformed { what } => {
-                let sentence = format!(
-                    "{} answered {status} with something that is not {}: {}; check its base URL and transport",
-                    self.provider.id,
-                    self.provider.transport,
-                    self.clean(what, WORDS_BYTES),
-                );
-                self.failure(
-                    Stage::Decode,
-                    kind(Kind::InvalidResponse),
-                    &sentence,
-                    Some(status),
-                )
-            }
+            Fault::Malformed { what } => self.other_form(Kind::InvalidResponse, what, status),
+            Fault::NotJson { what } => self.other_form(Kind::NotJson, what, status),
             Fault::Reported { kind, message } => {
                 let error_body = ErrorBody::read(message.as_bytes());
                 let verdict = classify_reported(*kind, &error_body);
@@ -125,6 +113,17 @@ impl ErrorContext<'_> {
                 self.failure(Stage::Body, kind(Kind::Connection), &sentence, Some(status))
             }
         }
+    }
+
+    /// Builds the failure of an answer that has another form than the protocol's.
+    fn other_form(&self, class: Kind, what: &str, status: StatusCode) -> ModelFailure {
+        let sentence = format!(
+            "{} answered {status} with something that is not {}: {}; check its base URL and transport",
+            self.provider.id,
+            self.provider.transport,
+            self.clean(what, WORDS_BYTES),
+        );
+        self.failure(Stage::Decode, kind(class), &sentence, Some(status))
     }
 
     /// Builds the failure of an error of the HTTP client.
@@ -276,6 +275,7 @@ impl ErrorContext<'_> {
             | Kind::Connection
             | Kind::Network
             | Kind::InvalidResponse
+            | Kind::NotJson
             | Kind::UnsupportedTransport => String::new(),
         }
     }

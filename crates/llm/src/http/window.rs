@@ -172,6 +172,7 @@ fn judge(error: &ExchangeError) -> DescriptionOutcome {
             | ModelFailureKind::Quota
             | ModelFailureKind::InvalidRequest
             | ModelFailureKind::InvalidResponse
+            | ModelFailureKind::NotJson
             | ModelFailureKind::UnsupportedTransport
             | ModelFailureKind::ModelUnavailable
             | ModelFailureKind::ContextLengthExceeded => DescriptionOutcome::Nothing,

@@ -30,12 +30,10 @@ fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
         Fault::Unauthorized => Some(Kind::Auth),
         Fault::ModelNotFound => Some(Kind::ModelUnavailable),
         Fault::ContextTooLong { .. } => Some(Kind::ContextLengthExceeded),
-        Fault::HtmlOk
-        | Fault::Redirect { .. }
-        | Fault::TruncatedJson
-        | Fault::EndlessAnswer
-        | Fault::HugeBody { .. }
-        | Fault::GzipBomb => Some(Kind::InvalidResponse),
+        Fault::HtmlOk | Fault::Redirect { .. } | Fault::TruncatedJson => Some(Kind::NotJson),
+        Fault::EndlessAnswer | Fault::HugeBody { .. } | Fault::GzipBomb => {
+            Some(Kind::InvalidResponse)
+        }
         Fault::ResetBeforeAnswer
         | Fault::CloseBeforeAnswer
         | Fault::ResetInBody
@@ -53,7 +51,7 @@ fn expected(fault: &Fault, protocol: Protocol, form: Form) -> Option<Kind> {
         Fault::TwoAnswers => match form {
             // The first terminal event ends the answer.
             Form::Streamed => None,
-            Form::Whole => Some(Kind::InvalidResponse),
+            Form::Whole => Some(Kind::NotJson),
         },
         Fault::ReversedEvents => match (protocol, form) {
             // A piece of a block that was not begun.

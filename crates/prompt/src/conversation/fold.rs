@@ -7,6 +7,7 @@
 //! and folding cannot make them shorter.
 
 use super::recap::{self, RecapRoom, RoundNote};
+use super::short::short_texts;
 use super::{ConversationInput, Span, answer, result, tokens_of};
 use holon_domain::compaction::{Compaction, Recap};
 use holon_domain::text;
@@ -164,10 +165,11 @@ pub(super) fn fold<'a>(
     // A recap of few short rounds is longer than they are. A refused request must become smaller.
     let fitting = fitting.filter(|plan| !limits.is_refused || plan.tokens < before);
     let recap = fitting.and_then(|plan| fold.apply(plan));
-    let shortened_results =
-        fold.shorten_answers(limits.room) | fold.shorten_results(input, limits.room);
+    fold.shorten_answers(limits.room);
+    fold.shorten_results(input, limits.room);
     let recap = fold.fold_newest(input, recaps, &notes, limits).or(recap);
-    if recap.is_none() && !shortened_results {
+    let shortened = short_texts(&fold.spans);
+    if recap.is_none() && shortened.is_empty() {
         return fold;
     }
     let count = |tokens: usize| u64::try_from(tokens).unwrap_or(u64::MAX);
@@ -177,7 +179,7 @@ pub(super) fn fold<'a>(
         tokens_before: count(before + pinned),
         tokens_after: count(fold.tokens()),
         room_tokens: count(room),
-        shortened_results,
+        shortened,
     });
     fold
 }
@@ -299,31 +301,27 @@ impl Fold<'_> {
         self.apply(plan)
     }
 
-    /// Shortens what the model itself wrote to a part of the room if the conversation does not fit; returns true if a
-    /// text was shortened. Its calls stay, so that their results are read beside them.
-    fn shorten_answers(&mut self, room: usize) -> bool {
+    /// Shortens what the model itself wrote to a part of the room if the conversation does not fit. Its calls stay, so
+    /// that their results are read beside them.
+    fn shorten_answers(&mut self, room: usize) {
         if self.loose_tokens() <= room {
-            return false;
+            return;
         }
-        let mut shortened = false;
         for span in &mut self.spans {
-            shortened |= answer::shorten(span, room / ANSWER_SHARE);
+            answer::shorten(span, room / ANSWER_SHARE);
         }
-        shortened
     }
 
-    /// Shortens results until the conversation fits; returns true if one was shortened.
-    fn shorten_results(&mut self, input: &ConversationInput<'_>, room: usize) -> bool {
-        let mut shortened = false;
+    /// Shortens results until the conversation fits.
+    fn shorten_results(&mut self, input: &ConversationInput<'_>, room: usize) {
         for form in result::FORMS {
             if self.loose_tokens() <= room {
                 break;
             }
             for span in &mut self.spans {
-                shortened |= result::shorten_all(span, form, input);
+                result::shorten_all(span, form, input);
             }
         }
-        shortened
     }
 
     fn exact_rounds(&self) -> u32 {

@@ -4,7 +4,7 @@
 //! call. The text is taken from the log each time. Its bound is a power of two, so that a small change of the room does
 //! not change it and a provider's cache stays valid.
 
-use super::ConversationInput;
+use super::{ConversationInput, LogView};
 use crate::{entered, instructions, skills};
 use holon_domain::log::LogEntry;
 use holon_domain::text;
@@ -24,24 +24,22 @@ pub(super) struct EnteredGuidance {
 }
 
 /// Finds the newest guidance in the turn's log.
-pub(super) fn find(input: &ConversationInput<'_>) -> Option<EnteredGuidance> {
-    let (round, whole) = input
-        .entries
-        .iter()
-        .rev()
-        .find_map(|entry| match &**entry {
-            LogEntry::ToolResult {
-                round, envelope, ..
-            } => (input.entered_guidance)(envelope).map(|whole| (*round, whole)),
-            LogEntry::IncomingMessage { .. }
-            | LogEntry::Frame(_)
-            | LogEntry::Interjection { .. }
-            | LogEntry::AssistantRound { .. }
-            | LogEntry::ContinuationPrompt { .. }
-            | LogEntry::Recap(_)
-            | LogEntry::RuntimeFailure { .. } => None,
-        })?;
-    let shown = shorten(whole, bound(input.room_tokens));
+pub(super) fn find(log: LogView<'_>) -> Option<EnteredGuidance> {
+    let (round, whole) = log.entries.iter().rev().find_map(|entry| match &**entry {
+        LogEntry::ToolResult {
+            round, envelope, ..
+        } => (log.entered_guidance)(envelope).map(|whole| (*round, whole)),
+        LogEntry::IncomingMessage { .. }
+        | LogEntry::Frame(_)
+        | LogEntry::Interjection { .. }
+        | LogEntry::AssistantRound { .. }
+        | LogEntry::ContinuationPrompt { .. }
+        | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
+        | LogEntry::RuntimeFailure { .. } => None,
+    })?;
+    let shown = shorten(whole, bound(log.room_tokens));
     Some(EnteredGuidance {
         round,
         text: format!(

@@ -73,6 +73,8 @@ pub fn explain(
             }
             LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
+            | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }

@@ -81,6 +81,8 @@ impl<'a> Reminder<'a> {
             | LogEntry::IncomingMessage { .. }
             | LogEntry::Frame(_)
             | LogEntry::Recap(_)
+            | LogEntry::ThreadFold(_)
+            | LogEntry::Shortened(_)
             | LogEntry::RuntimeFailure { .. } => {}
         }
     }
@@ -154,6 +156,8 @@ fn first_item(turn: &OpenTurn, entries: &[Arc<LogEntry>]) -> Option<WorkItemId> 
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     });
     match picks.next() {

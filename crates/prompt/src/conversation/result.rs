@@ -50,12 +50,8 @@ const LEAST_GUIDANCE_TOKENS: [usize; 2] = [500, 256];
 const HINT: &str = "\n[The outputs of this round are left out by the runtime, because the context is nearly full. \
     Call for fewer or smaller results at a time.]";
 
-/// Shortens every result of a span to a form; returns true if one was shortened.
-pub(super) fn shorten_all(
-    span: &mut Span<'_>,
-    form: ResultForm,
-    input: &ConversationInput<'_>,
-) -> bool {
+/// Shortens every result of a span to a form.
+pub(super) fn shorten_all(span: &mut Span<'_>, form: ResultForm, input: &ConversationInput<'_>) {
     let mut shortened = None;
     for (place, item) in span.items.iter_mut().enumerate() {
         let ConversationItem::ToolResult {
@@ -73,6 +69,7 @@ pub(super) fn shorten_all(
         if short.len() < content.len() {
             *content = short;
             shortened = Some(place);
+            span.shortened.insert(place);
         }
     }
     let last = shortened.and_then(|place| span.items.get_mut(place));
@@ -84,7 +81,6 @@ pub(super) fn shorten_all(
     if shortened.is_some() {
         span.loose_tokens = tokens_of(&span.items).saturating_sub(span.pinned_tokens);
     }
-    shortened.is_some()
 }
 
 /// Returns true if the hint stands below results of this form. A refused request has no room for it.
@@ -145,6 +141,8 @@ fn find<'a>(entries: &[&'a LogEntry], id: &CallId) -> Option<&'a ToolEnvelope> {
         | LogEntry::AssistantRound { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => None,
     })
 }

@@ -3,11 +3,13 @@
 use super::{BuiltFrame, FrameInput, kept};
 use crate::measured::MeasuredText;
 use crate::plan::{Part, PromptPlan};
-use crate::{digest, history, stable, work};
+use crate::thread::told::ToldWork;
+use crate::{digest, stable, work};
 use holon_domain::WorkItemId;
 use holon_domain::model::{PromptBlock, PromptCache, PromptFrame, Stability};
 use holon_domain::prompt_plan::{BlockCut, BlockSource, PartLength};
 use holon_domain::text;
+use holon_domain::thread::ToldTexts;
 use std::borrow::Cow;
 
 /// Block of the prompt in which a part stands.
@@ -16,10 +18,6 @@ enum Place {
     Stable,
     AgentScoped,
     Surroundings,
-    /// Each earlier message is a block of its own.
-    History,
-    /// A block of its own, stored by its hash.
-    Episodes,
     Work,
     /// A block of its own.
     Alone,
@@ -31,11 +29,10 @@ const fn place(source: BlockSource) -> Place {
         BlockSource::Delegation
         | BlockSource::Instructions
         | BlockSource::Skills
+        | BlockSource::Notes
         | BlockSource::ToolGuidance
         | BlockSource::AgentScoped => Place::AgentScoped,
         BlockSource::Surroundings => Place::Surroundings,
-        BlockSource::History => Place::History,
-        BlockSource::Episodes => Place::Episodes,
         BlockSource::Work
         | BlockSource::WorkingMemory
         | BlockSource::WorkingMemoryDelta
@@ -51,6 +48,9 @@ const fn place(source: BlockSource) -> Place {
         | BlockSource::Children
         | BlockSource::ItemTrace => Place::Work,
         BlockSource::OperatorWords
+        | BlockSource::Changes
+        | BlockSource::History
+        | BlockSource::Episodes
         | BlockSource::RunningTasks
         | BlockSource::EventTurn
         | BlockSource::ConstrainedRepair
@@ -65,8 +65,8 @@ struct Texts<'a> {
     stable: Cow<'a, str>,
     agent_scoped: Vec<(BlockSource, Cow<'a, str>)>,
     surroundings: Option<Cow<'a, str>>,
-    history: Vec<Cow<'a, str>>,
-    episodes: Option<Cow<'a, str>>,
+    changes: Option<String>,
+    tasks: Option<String>,
     work: Vec<(BlockSource, Cow<'a, str>)>,
     shown_items: Vec<WorkItemId>,
     /// Estimated tokens of the parts that are blocks of their own.
@@ -82,15 +82,13 @@ struct Texts<'a> {
 impl<'a> Texts<'a> {
     fn add(&mut self, part: Part<'a>) {
         let place = place(part.source);
-        if matches!(place, Place::History | Place::Episodes | Place::Alone) {
+        if place == Place::Alone {
             self.own_tokens += part.tokens;
         }
         match place {
             Place::Stable => self.stable = part.text,
             Place::AgentScoped => self.agent_scoped.push((part.source, part.text)),
             Place::Surroundings => self.surroundings = Some(part.text),
-            Place::History => self.history.push(part.text),
-            Place::Episodes => self.episodes = Some(part.text),
             Place::Work => {
                 self.work_is_kept |= part.source == BlockSource::Work;
                 self.work.push((part.source, part.text));
@@ -100,21 +98,28 @@ impl<'a> Texts<'a> {
                 self.shows_operator_words = true;
                 self.before_work.push(part.text);
             }
-            Place::Alone => self.after_work.push(part.text),
+            Place::Alone if part.source == BlockSource::Changes => {
+                self.changes = Some(part.text.to_string());
+                self.before_work.push(part.text);
+            }
+            Place::Alone => {
+                if part.source == BlockSource::RunningTasks {
+                    self.tasks = Some(part.text.to_string());
+                }
+                self.after_work.push(part.text);
+            }
         }
     }
 
     /// Adds the heading to the parts about the agent's work, and a note if some were left out. Those of an earlier
     /// request have them.
-    fn frame_work(&mut self, cuts: &[BlockCut]) {
-        if self.work.is_empty() {
-            return;
-        }
-        if !self.work_is_kept {
+    fn frame_work(&mut self, cuts: &[BlockCut], told: &ToldWork) {
+        let untold = told.untold();
+        if !self.work.is_empty() && !self.work_is_kept {
             self.work
                 .insert(0, (BlockSource::Work, Cow::Borrowed(work::HEADING)));
         }
-        let is_left_out = |cut: &BlockCut| cut.to == 0 && place(cut.source) == Place::Work;
+        let is_left_out = |cut: &BlockCut| cut.to == 0 && lists_items(cut.source);
         let is_noted = self
             .work
             .last()
@@ -123,45 +128,49 @@ impl<'a> Texts<'a> {
             let note = (BlockSource::Work, Cow::Borrowed(work::LEFT_OUT));
             self.work.push(note);
         }
+        self.work
+            .extend(untold.map(|note| (BlockSource::Work, Cow::Owned(note))));
     }
 
     /// Estimates the tokens of the context blocks. Only what joins several parts is estimated anew.
     fn context_tokens(&self, work: Option<&str>) -> usize {
-        let heading = (!self.history.is_empty()).then_some(history::HEADING);
-        let joined = heading.into_iter().chain(work);
-        self.own_tokens + joined.map(text::estimate_tokens).sum::<usize>()
+        self.own_tokens + work.map_or(0, text::estimate_tokens)
     }
 
-    /// Lists the context blocks. A cache may end after the last earlier message: the next turn goes on from there.
+    /// Lists the context blocks.
     fn context_blocks(&self, work: Option<&str>) -> Vec<PromptBlock> {
-        let heading = (!self.history.is_empty()).then_some(history::HEADING);
-        let last = self.history.len().saturating_sub(1);
-        let messages = self.history.iter().enumerate();
-        let messages = messages.map(|(place, text)| (&**text, place == last));
-        let episodes = self.episodes.iter().map(|text| &**text);
-        let before = episodes.chain(self.before_work.iter().map(|text| &**text));
+        let before = self.before_work.iter().map(|text| &**text);
         let after = self.after_work.iter().map(|text| &**text);
-        let others = before.chain(work).chain(after).map(|text| (text, false));
-        heading
-            .map(|text| (text, false))
-            .into_iter()
-            .chain(messages)
-            .chain(others)
-            .map(|(text, cache_breakpoint)| block(text, Stability::TurnScoped, cache_breakpoint))
+        before
+            .chain(work)
+            .chain(after)
+            .map(|text| block(text, Stability::TurnScoped, false))
             .collect()
     }
+}
+
+/// Lists the texts of the context blocks of a plan without a system text.
+pub(crate) fn context_texts(plan: PromptPlan<'_>) -> Vec<String> {
+    let mut texts = Texts::default();
+    for part in plan.parts {
+        texts.add(part);
+    }
+    let work = (!texts.work.is_empty()).then(|| join(&texts.work));
+    let blocks = texts.context_blocks(work.as_deref()).into_iter();
+    blocks.map(|block| block.text).collect()
 }
 
 pub(super) fn assemble(
     input: &FrameInput<'_>,
     plan: PromptPlan<'_>,
+    told: &ToldWork,
     budget_tokens: u32,
 ) -> BuiltFrame {
     let mut texts = Texts::default();
     for part in plan.parts {
         texts.add(part);
     }
-    texts.frame_work(&plan.cuts);
+    texts.frame_work(&plan.cuts, told);
     let work = (!texts.work.is_empty()).then(|| join(&texts.work));
     let context_blocks = texts.context_blocks(work.as_deref());
     let agent_scoped = join(&texts.agent_scoped);
@@ -202,8 +211,10 @@ pub(super) fn assemble(
         agent_scoped_hash: agent_scoped.hash.to_string(),
         surroundings_hash: surroundings.as_ref().map(|text| text.hash.to_string()),
         surroundings: surroundings.map(|text| text.text.to_owned()),
-        episodes_hash: texts.episodes.as_deref().map(digest::hash),
-        episodes: texts.episodes.map(Cow::into_owned),
+        changes: texts.changes,
+        now: None,
+        tasks: texts.tasks,
+        told: ToldTexts::default(),
         work,
         work_parts: lengths(&texts.work),
         shown_items: texts.shown_items,
@@ -270,4 +281,18 @@ fn cache(
         working_memory_revision: input.memory.revision(),
         compression_epoch: input.agent.totals.compactions,
     }
+}
+
+/// Returns true for a part that a model can list with a tool if it is left out.
+const fn lists_items(source: BlockSource) -> bool {
+    matches!(
+        source,
+        BlockSource::CurrentItem
+            | BlockSource::TriggeredItems
+            | BlockSource::DueReminders
+            | BlockSource::QueuedItems
+            | BlockSource::ItemsForOperator
+            | BlockSource::BlockedItems
+            | BlockSource::CompletedItems
+    )
 }

@@ -9,6 +9,7 @@ use crate::candidate::{Candidate, Priority};
 use crate::excerpt::Excerpt;
 use crate::{instructions, memory, stable, work};
 use holon_domain::prompt_plan::{BlockSource, PartLength};
+use holon_domain::thread::ThreadBase;
 
 /// Stands between the parts of a stored text.
 pub(super) const BETWEEN_PARTS: &str = "\n\n";
@@ -34,11 +35,29 @@ pub(super) fn system<'a>(kept: KeptFrame<'a>) -> Vec<Candidate<'a>> {
         .collect()
 }
 
+/// Lists the system parts of a frame that repeats the frozen beginning of a thread. The rules are those of this build: a
+/// new one has other tools too, so nothing of an older request could be served from a cache.
+pub(super) fn base(base: &ThreadBase) -> Vec<Candidate<'_>> {
+    let agent_scoped = match split(&base.agent_scoped, &base.agent_parts) {
+        Some(parts) => parts.into_iter().map(system_part).collect(),
+        None => vec![excerpted(BlockSource::AgentScoped, &base.agent_scoped)],
+    };
+    let surroundings = base
+        .surroundings
+        .as_deref()
+        .map(|text| Candidate::pin(BlockSource::Surroundings, text));
+    std::iter::once(stable::candidate(stable::text()))
+        .chain(agent_scoped)
+        .chain(surroundings)
+        .collect()
+}
+
 fn system_part<'a>((source, text): (BlockSource, &'a str)) -> Candidate<'a> {
     match source {
         BlockSource::Instructions => Candidate::pin(source, text)
             .or_shorter(move |tokens| instructions::shorten_rendered(text, tokens)),
         BlockSource::Skills => Candidate::optional(source, Priority::Skills, text),
+        BlockSource::Notes => Candidate::optional(source, Priority::Notes, text),
         BlockSource::ToolGuidance => {
             Candidate::pin(source, text).or_shorter(|_| stable::SHORT_TOOLS.to_owned())
         }
@@ -88,7 +107,10 @@ fn excerpted(source: BlockSource, text: &str) -> Candidate<'_> {
 }
 
 /// Splits a stored text into its parts. `None` if the lengths are not those of the text.
-fn split<'a>(text: &'a str, lengths: &[PartLength]) -> Option<Vec<(BlockSource, &'a str)>> {
+pub(crate) fn split<'a>(
+    text: &'a str,
+    lengths: &[PartLength],
+) -> Option<Vec<(BlockSource, &'a str)>> {
     let mut parts = Vec::with_capacity(lengths.len());
     let mut rest = text;
     for (place, PartLength(source, bytes)) in lengths.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Renders one work item: the current one in full, any other in one line.
 
-use super::{PlanFile, describe_wait, short};
+use super::{PlanFile, describe_wait, ordered, short};
 use crate::candidate::{Candidate, count};
 use crate::provenance::spelled;
 use crate::visible;
@@ -64,6 +64,12 @@ fn full(
         format!("objective: {}", visible::line(&item.objective)),
         format!("plan_status: {}", spelled(item.plan_status)),
     ];
+    if let Some(words) = &item.order {
+        lines.push(format!(
+            "your operator had asked: {}",
+            visible::quoted(words)
+        ));
+    }
     if let Some(blocker) = &item.blocked_by {
         lines.push(format!("blocked_by: {}", visible::line(blocker)));
     }
@@ -194,6 +200,7 @@ pub(super) fn line(item: &WorkItemRecord, wake_count: u64) -> String {
     if let Some(first) = plan.and_then(|plan| plan.lines().next()) {
         line.push_str(&format!(" | plan: {}", short(first)));
     }
+    line.push_str(&ordered(item.order.as_deref()));
     line
 }
 

@@ -1,6 +1,6 @@
 //! The cache identity: changes that keep the key, and changes that rotate it.
 
-use crate::fixture::{Scene, at, operator, past, tool};
+use crate::fixture::{Scene, at, operator, tool};
 use holon_domain::AgentId;
 use holon_domain::model::ModelRef;
 use holon_domain::tool_set::ToolSet;
@@ -25,7 +25,6 @@ fn the_key_stays_when_only_the_turn_changes_and_the_fingerprint_does_not() {
     let base = Scene::new();
     for scene in [
         changed(|s| s.current = operator(9, "Something else.")),
-        changed(|s| s.history = vec![past(operator(2, "Hello."), Some("Hi."))]),
         changed(|s| s.now = at(5_000)),
     ] {
         assert_eq!(key(&scene), key(&base));

@@ -3,19 +3,21 @@
 use holon_domain::agent::{AgentRecord, AgentRow, Counters};
 use holon_domain::delegation::ActiveChild;
 use holon_domain::guidance::Guidance;
-use holon_domain::memory::{EpisodeRecord, WorkingMemoryState};
+use holon_domain::memory::WorkingMemoryState;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageEnvelope, MessageKind, Origin, Priority,
 };
 use holon_domain::model::ModelRef;
+use holon_domain::place::Place;
 use holon_domain::task::{TaskKind, TaskListEntry, TaskStatus, WaitPolicy};
+use holon_domain::thread::ThreadBase;
 use holon_domain::tool::OfferedTool;
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::TerminalReason;
 use holon_domain::work_item::WorkOverview;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, MessageId, TaskId, Timestamp};
-use holon_prompt::{BuiltFrame, FrameInput, HistoryItem, KeptFrame, Memory, PlanFile, Work, build};
+use holon_prompt::{BuiltFrame, FrameInput, KeptFrame, Memory, PlanFile, Tasks, Work, build};
 use serde_json::json;
 
 /// Everything a frame borrows.
@@ -23,17 +25,18 @@ use serde_json::json;
 pub(crate) struct Scene {
     pub(crate) agent: AgentRecord,
     pub(crate) guidance: Guidance,
+    pub(crate) place: Place,
     pub(crate) model: ModelRef,
     pub(crate) current: MessageEnvelope,
-    pub(crate) history: Vec<HistoryItem>,
-    /// Absent if the newest message of the operator is in the history.
+    /// Frozen beginning of the thread. Absent if the frame begins one.
+    pub(crate) base: Option<ThreadBase>,
+    /// Absent if the thread shows the newest message of the operator.
     pub(crate) operator: Option<MessageEnvelope>,
     pub(crate) tasks: Vec<TaskListEntry>,
     pub(crate) children: Vec<ActiveChild>,
     pub(crate) work: WorkOverview,
     pub(crate) plan: PlanFile,
     pub(crate) memory: WorkingMemoryState,
-    pub(crate) episodes: Vec<EpisodeRecord>,
     /// Failure that the turn repairs.
     pub(crate) repairs: Option<TerminalReason>,
     pub(crate) tools: ToolSet,
@@ -46,16 +49,16 @@ impl Scene {
         Self {
             agent: agent(),
             guidance: Guidance::default(),
+            place: Place::default(),
             model: ModelRef::parse("scripted/hello.json").expect("a reference"),
             current: operator(1, "Fix the build."),
-            history: Vec::new(),
+            base: None,
             operator: None,
             tasks: Vec::new(),
             children: Vec::new(),
             work: WorkOverview::default(),
             plan: PlanFile::Known,
             memory: WorkingMemoryState::default(),
-            episodes: Vec::new(),
             repairs: None,
             tools: ToolSet::new(vec![tool("Sleep"), tool("ExecCommand")]),
             now: at(100),
@@ -67,18 +70,21 @@ impl Scene {
         FrameInput {
             agent: &self.agent,
             guidance: &self.guidance,
+            place: &self.place,
             model: &self.model,
-            turn_index: self.history.last().map_or(1, |item| item.turn_index + 1),
+            answer_tokens: 8_192,
+            turn_index: 1,
             current: &self.current,
             waits: &self.current.waits,
-            history: &self.history,
+            base: self.base.as_ref(),
             operator: self.operator.as_ref(),
             work: Work::Rows(&self.work, &self.plan),
-            memory: Memory::Rows(&self.memory, &self.episodes),
-            tasks: &self.tasks,
+            memory: Memory::Rows(&self.memory),
+            tasks: Tasks::Rows(&self.tasks),
             children: &self.children,
             repairs: self.repairs,
             now: self.now,
+            late: None,
             tools: &self.tools,
             budget_tokens: self.budget_tokens,
             budget_is_assumed: false,
@@ -121,14 +127,26 @@ pub(crate) fn kept(built: &BuiltFrame) -> KeptFrame<'_> {
         cuts: &built.cuts,
         over_tokens: u32::try_from(built.over_tokens).expect("small"),
         budget_tokens: built.budget_tokens,
+        changes: built.changes.as_deref(),
+        now: built.now.as_deref(),
+        told: &built.told,
+    }
+}
+
+/// Returns the input of a later request of the turn whose first one was built.
+pub(crate) fn later<'a>(scene: &'a Scene, built: &'a BuiltFrame) -> FrameInput<'a> {
+    FrameInput {
+        work: Work::Kept(built.work.as_deref()),
+        memory: kept_memory(built),
+        tasks: Tasks::Kept(built.tasks.as_deref()),
+        ..scene.input()
     }
 }
 
 /// Returns what a later request of a turn knows of the agent's memory.
-pub(crate) fn kept_memory(built: &BuiltFrame) -> Memory<'_> {
+pub(crate) fn kept_memory(built: &BuiltFrame) -> Memory<'static> {
     Memory::Kept {
         revision: built.frame.cache.working_memory_revision,
-        episodes: built.episodes.as_deref(),
     }
 }
 
@@ -282,17 +300,5 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
         admission_context,
         correlation_id: None,
         causation_id: None,
-    }
-}
-
-/// An earlier message. Its turn has the number of the second in which it came.
-pub(crate) fn past(message: MessageEnvelope, answer: Option<&str>) -> HistoryItem {
-    let second = message.created_at.millis_since(at(0)) / 1_000;
-    HistoryItem {
-        is_failure: false,
-        message,
-        answer: answer.map(str::to_owned),
-        turn_index: second,
-        log_seq: second * 3,
     }
 }

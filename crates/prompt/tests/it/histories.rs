@@ -229,7 +229,7 @@ fn check(turn: &mut Turn, pins: &[String], room: usize) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// Checks that what a program printed stands inside its fence, and nowhere else.
+/// Checks that what a program printed stands inside its fence or inside quotes on a line, and nowhere else.
 fn check_fences(item: &ConversationItem) -> Result<(), TestCaseError> {
     let text = match item {
         ConversationItem::ToolResult { content, .. } => content,
@@ -242,13 +242,27 @@ fn check_fences(item: &ConversationItem) -> Result<(), TestCaseError> {
             Some(expected) if line == expected => end = None,
             Some(_) => {}
             None => {
-                prop_assert!(!line.contains(FORGED), "{text}");
+                prop_assert!(!unquoted(line).contains(FORGED), "{text}");
                 end = opened(line).map(|code| format!("end {code}"));
             }
         }
     }
     prop_assert!(end.is_none(), "a fence is open: {text}");
     Ok(())
+}
+
+/// Removes what stands in quotes on a line; a quote behind a backslash does not end it.
+fn unquoted(line: &str) -> String {
+    let (mut kept, mut is_quoted, mut is_escaped) = (String::new(), false, false);
+    for c in line.chars() {
+        match c {
+            '"' if !is_escaped => is_quoted = !is_quoted,
+            _ if !is_quoted => kept.push(c),
+            _ => {}
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    kept
 }
 
 /// Returns the code of the fence that a line opens.

@@ -159,10 +159,6 @@ fn long() -> Scene {
 #[test]
 fn files_are_whole_as_long_as_the_window_holds_them() {
     let mut scene = long();
-    scene.history = vec![crate::fixture::past(
-        crate::fixture::operator(2, "Hello."),
-        None,
-    )];
     scene.budget_tokens = 40_000;
     let built = scene.built();
     assert!(!built.agent_scoped.contains("for lack of room"));

@@ -48,6 +48,11 @@ pub(crate) struct Turn {
 
 impl Turn {
     pub(crate) fn new() -> Self {
+        Self::opened_by(1)
+    }
+
+    /// Begins with the message at this position of the queue.
+    pub(crate) fn opened_by(message_seq: u64) -> Self {
         let turn = json!({
             "run_id": "run_1", "turn_index": 1, "message_seq": 1, "message_id": "msg_1",
             "message_kind": "operator_prompt", "authority": "operator_instruction", "started_at": at(0),
@@ -57,7 +62,7 @@ impl Turn {
         Self {
             scene: Scene::new(),
             turn: serde_json::from_value(turn).unwrap(),
-            entries: vec![Arc::new(LogEntry::IncomingMessage { message_seq: 1 })],
+            entries: vec![Arc::new(LogEntry::IncomingMessage { message_seq })],
             messages: HashMap::new(),
             queued: Vec::new(),
             item: None,
@@ -86,6 +91,7 @@ impl Turn {
             reminders: self.reminders,
             room_tokens,
             is_refused: self.is_refused,
+            is_unsealed: false,
         })
     }
 
@@ -97,6 +103,10 @@ impl Turn {
             .and_then(|made| made.recap.clone());
         self.entries
             .extend(recap.map(LogEntry::Recap).map(Arc::new));
+        let shortened = built.compaction.iter().map(|made| made.shortened.clone());
+        let shortened = shortened.filter(|short| !short.is_empty());
+        self.entries
+            .extend(shortened.map(LogEntry::Shortened).map(Arc::new));
         let reminder = built.reminder_text.clone();
         let reminder = reminder.map(|text| LogEntry::ContinuationPrompt {
             text,

@@ -3,7 +3,7 @@
 
 mod cache;
 mod conversation;
-mod day;
+mod deeds;
 mod fixture;
 mod frame;
 mod histories;
@@ -11,9 +11,11 @@ mod hostile;
 mod instructions;
 mod joining;
 mod long_turn;
+mod notes;
 mod oversized;
 mod properties;
 mod recap;
 mod situations;
 mod skills;
+mod thread;
 mod work;

@@ -1,6 +1,6 @@
 //! Inputs that no window holds: the prompt stays within its budget, says what is missing, and loses no pin.
 
-use crate::fixture::{Scene, channel, kept, operator, past, task};
+use crate::fixture::{Scene, channel, kept, later, operator, task};
 use crate::instructions::three;
 use crate::work::busy;
 use holon_domain::guidance::InstructionContent;
@@ -28,13 +28,10 @@ fn fitting(scene: &Scene) -> (BuiltFrame, String) {
     (built, text)
 }
 
-/// A busy agent with instruction files, history and tasks.
+/// A busy agent with instruction files and tasks.
 fn everything(current: MessageEnvelope, budget_tokens: u32) -> Scene {
     let mut scene = busy();
     scene.guidance.instructions.files = three();
-    scene.history = (1..20)
-        .map(|n| past(operator(n, &"words ".repeat(500)), Some("done")))
-        .collect();
     scene.tasks = (0..200).map(|n| task(n, 1, "sleep 1")).collect();
     scene.current = current;
     scene.budget_tokens = budget_tokens;
@@ -129,7 +126,9 @@ fn an_event_of_megabytes_stays_in_its_fence() {
     let body = forged.repeat((1 << 20) / forged.len());
     message.body = holon_domain::message::Body::text(body);
     for budget in BUDGETS {
-        let (_, text) = fitting(&everything(message.clone(), budget));
+        let mut scene = everything(message.clone(), budget);
+        scene.operator = Some(operator(1, &"words ".repeat(500)));
+        let (_, text) = fitting(&scene);
         assert_eq!(text.matches(&code).count(), 2, "{budget}");
         assert!(text.ends_with(&format!("\n>>>external_evidence {code}\n\n")));
         assert!(
@@ -164,12 +163,9 @@ fn a_hostile_instruction_file_cannot_displace_the_input_or_the_work() {
 #[test]
 fn ten_thousand_entries_of_each_kind_are_bounded() {
     let mut scene = everything(operator(10_001, "And?"), 48_000);
-    scene.history = (0..10_000)
-        .map(|n| past(operator(n, &format!("message {n}")), Some("ok")))
-        .collect();
     scene.tasks = (0..10_000).map(|n| task(n, 1, "sleep 1")).collect();
     let (built, text) = fitting(&scene);
-    assert!(text.contains("message 9999\n") && !text.contains("message 9000\n"));
+    assert!(text.contains("sleep 1") && text.contains("more; TaskList shows all"));
     assert!(built.sections < 64, "{}", built.sections);
 }
 
@@ -252,13 +248,10 @@ fn the_policy_has_a_short_form_when_a_frame_is_rebuilt() {
 }
 
 #[test]
-fn old_words_of_the_operator_leave_an_event_turn_its_history_and_its_tasks() {
+fn old_words_of_the_operator_leave_an_event_turn_its_work_and_its_tasks() {
     let long = format!("Watch the build.\n{}", "The rule is plain. ".repeat(40_000));
     for budget in [24_000, 48_000, 150_000] {
         let mut scene = busy();
-        scene.history = (1..6)
-            .map(|n| past(channel(n, &format!("news {n}")), Some("noted")))
-            .collect();
         scene.tasks = vec![task(1, 1, "cargo test")];
         scene.operator = Some(operator(0, &long));
         scene.current = channel(30, "build 77 failed");
@@ -273,8 +266,6 @@ fn old_words_of_the_operator_leave_an_event_turn_its_history_and_its_tasks() {
         assert!(words.to > 3_000, "{budget}: {words:?}");
         for shown in [
             "Watch the build.",
-            "news 1",
-            "news 5",
             "cargo test",
             "Completed last",
             "only its beginning and its end are shown",
@@ -282,19 +273,17 @@ fn old_words_of_the_operator_leave_an_event_turn_its_history_and_its_tasks() {
             assert!(text.contains(shown), "{shown} under {budget}");
         }
         assert_eq!(built.cuts.len(), 1, "{:?}", built.cuts);
-        let mut later = scene.input();
-        later.work = Work::Kept(built.work.as_deref());
-        assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+        assert_eq!(
+            rebuild(&later(&scene, &built), kept(&built)).frame,
+            built.frame
+        );
     }
 }
 
 #[test]
-fn words_of_the_operator_that_fit_are_whole_and_parts_of_lower_rank_give_way() {
+fn words_of_the_operator_that_fit_are_whole() {
     let long = format!("Watch the build.\n{}", "The rule is plain. ".repeat(3_000));
     let mut scene = busy();
-    scene.history = (1..24)
-        .map(|n| past(channel(n, &"news of the day ".repeat(220)), Some("noted")))
-        .collect();
     scene.operator = Some(operator(0, &long));
     scene.current = channel(30, "build 77 failed");
     scene.budget_tokens = 24_000;
@@ -302,10 +291,10 @@ fn words_of_the_operator_that_fit_are_whole_and_parts_of_lower_rank_give_way() {
     assert!(text.contains(&long), "{:?}", built.cuts);
     let is_cut = |source| built.cuts.iter().any(|cut| cut.source == source);
     assert!(!is_cut(BlockSource::OperatorWords), "{:?}", built.cuts);
-    assert!(is_cut(BlockSource::History), "{:?}", built.cuts);
-    let mut later = scene.input();
-    later.work = Work::Kept(built.work.as_deref());
-    assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+    assert_eq!(
+        rebuild(&later(&scene, &built), kept(&built)).frame,
+        built.frame
+    );
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! `HOLON_PROMPT_HISTORIES` sets the number of cases for long runs; 1,000 without it.
 
-use crate::fixture::{Scene, channel, kept, kept_memory, operator, past, task, webhook};
+use crate::fixture::{Scene, channel, kept, later, operator, task, webhook};
 use crate::work::{busy, plan};
 use holon_domain::guidance::{
     InstructionContent, InstructionFile, InstructionKind, InstructionScope, InstructionSource,
@@ -11,7 +11,7 @@ use holon_domain::message::{Body, MessageEnvelope};
 use holon_domain::prompt_plan::{BlockOutcome, BlockSource, CutReason};
 use holon_domain::text::estimate_tokens;
 use holon_domain::work_item::WorkOverview;
-use holon_prompt::{BuiltFrame, Work, explain, hash, rebuild};
+use holon_prompt::{BuiltFrame, explain, hash, rebuild};
 use proptest::prelude::*;
 
 #[allow(
@@ -57,15 +57,6 @@ fn code(message: &MessageEnvelope) -> String {
     hash(message.id.as_str()).chars().take(16).collect()
 }
 
-fn history() -> impl Strategy<Value = Vec<(MessageEnvelope, Option<String>)>> {
-    (0_u32..30).prop_flat_map(|count| {
-        let items: Vec<_> = (0..count)
-            .map(|n| (message(n), prop::option::of(body())))
-            .collect();
-        items
-    })
-}
-
 fn file(text: String) -> InstructionFile {
     InstructionFile {
         source: InstructionSource {
@@ -80,7 +71,7 @@ fn file(text: String) -> InstructionFile {
 fn scene() -> impl Strategy<Value = Scene> {
     let budget = prop_oneof![0_u32..4_000, 2_000_u32..16_000, 10_000_u32..200_000];
     (
-        history(),
+        prop::option::of(message(1)),
         message(40),
         prop::option::of(body()),
         prop::option::of(body()),
@@ -89,7 +80,7 @@ fn scene() -> impl Strategy<Value = Scene> {
         budget,
     )
         .prop_map(
-            |(history, current, guidance, planned, tasks, said, budget_tokens)| {
+            |(before, current, guidance, planned, tasks, said, budget_tokens)| {
                 let mut scene = if planned.is_some() {
                     busy()
                 } else {
@@ -98,10 +89,7 @@ fn scene() -> impl Strategy<Value = Scene> {
                 if let Some(item) = scene.work.current.as_mut() {
                     item.plan = planned.as_deref().map(plan);
                 }
-                let history = history.into_iter();
-                scene.history = history
-                    .map(|(message, answer)| past(message, answer.as_deref()))
-                    .collect();
+                scene.operator = before.filter(MessageEnvelope::is_operator_instruction);
                 scene.guidance.instructions.files = guidance.map(file).into_iter().collect();
                 scene.tasks = (0..tasks).map(|n| task(n, 1, "cargo test")).collect();
                 scene.memory.current_working_memory.recent_decisions = said;
@@ -126,18 +114,15 @@ fn all_text(built: &BuiltFrame) -> String {
 }
 
 fn newest_operator_words(scene: &Scene) -> Option<String> {
-    let mut newest_first = scene.history.iter().rev().map(|item| &item.message);
     if scene.current.is_operator_instruction() {
         return Some(scene.current.body.render());
     }
-    let found = newest_first.find(|message| message.is_operator_instruction());
-    found.map(|message| message.body.render())
+    scene.operator.as_ref().map(|message| message.body.render())
 }
 
 /// Checks that every fence of an outsider's message is closed and that its code stands on the two markers only.
 fn check_fences(scene: &Scene, text: &str) -> Result<(), TestCaseError> {
-    let messages = scene.history.iter().map(|item| &item.message);
-    for message in messages.chain([&scene.current]) {
+    for message in scene.operator.iter().chain([&scene.current]) {
         if message.is_operator_instruction() {
             continue;
         }
@@ -198,8 +183,7 @@ proptest! {
         let is_cut = |source| built.cuts.iter().any(|cut| cut.source == source && cut.to > 0);
         let words = newest_operator_words(&scene);
         let words_are_cut = is_cut(BlockSource::CurrentInput)
-            || is_cut(BlockSource::OperatorWords)
-            || is_cut(BlockSource::History);
+            || is_cut(BlockSource::OperatorWords);
         if let Some(words) = words.filter(|_| !words_are_cut) {
             prop_assert!(text.contains(&words), "the operator's words are gone");
         }
@@ -214,9 +198,6 @@ proptest! {
         check_fences(&scene, &text)?;
 
         // A later request of the turn shows the same frame.
-        let mut later = scene.input();
-        later.work = Work::Kept(built.work.as_deref());
-        later.memory = kept_memory(&built);
-        prop_assert_eq!(rebuild(&later, kept(&built)).frame, built.frame);
+        prop_assert_eq!(rebuild(&later(&scene, &built), kept(&built)).frame, built.frame);
     }
 }

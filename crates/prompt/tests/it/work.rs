@@ -1,6 +1,6 @@
 //! The agent's work in a frame: its content, the order in which parts are dropped, and its stability within a turn.
 
-use crate::fixture::{Scene, at, operator, past};
+use crate::fixture::{Scene, at, kept, later};
 use holon_domain::WorkItemId;
 use holon_domain::agent::{CurrentItem, ItemCounts};
 use holon_domain::timer::TimerRecord;
@@ -8,7 +8,7 @@ use holon_domain::wait::WaitRecord;
 use holon_domain::work_item::{
     ItemStep, PlanArtifact, StepAction, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
 };
-use holon_prompt::{PlanFile, Work, build};
+use holon_prompt::{PlanFile, Work, build, rebuild};
 use serde_json::{Value, json};
 
 pub(crate) fn item(name: &str, more: &Value) -> WorkItemRecord {
@@ -137,8 +137,7 @@ fn work_of_every_class_reads_as_published() {
 
 #[test]
 fn without_work_a_frame_is_what_it_was_without_this_part() {
-    let mut scene = Scene::new();
-    scene.history = vec![past(operator(2, "Hello."), Some("Hi."))];
+    let scene = Scene::new();
     let built = scene.built();
     assert_eq!(
         (built.work.clone(), built.shown_items.clone()),
@@ -147,10 +146,7 @@ fn without_work_a_frame_is_what_it_was_without_this_part() {
     let mut input = scene.input();
     input.work = Work::Kept(None);
     assert_eq!(build(&input), built);
-    assert_eq!(
-        built.sections, 6,
-        "three lasting parts, a heading, the message, the input"
-    );
+    assert_eq!(built.sections, 4, "three lasting parts and the input");
 }
 
 #[test]
@@ -158,9 +154,7 @@ fn later_requests_of_a_turn_repeat_the_text_of_the_first() {
     let scene = busy();
     let first = scene.built();
     assert_eq!(first.shown_items.len(), 7, "{:?}", first.shown_items);
-    let mut later = scene.input();
-    later.work = Work::Kept(first.work.as_deref());
-    let later = build(&later);
+    let later = rebuild(&later(&scene, &first), kept(&first));
     assert_eq!(later.frame, first.frame);
     assert_eq!(later.shown_items, Vec::<WorkItemId>::new());
 }
@@ -323,4 +317,25 @@ fn a_completed_item_without_a_report_is_not_shown() {
     );
     scene.work.completed.remove(0);
     assert!(!shown(&scene).expect("work").contains("Completed last"));
+}
+
+#[test]
+fn what_an_operator_asked_for_stands_beside_what_was_made() {
+    let mut scene = busy();
+    let order = |words: &str| Some(words.to_owned());
+    scene.work.timers[0].order = order("Watch the \"nightly\"\nfor me.");
+    scene.work.waits[1].order = order("Tell me when #12 is merged.");
+    scene.work.queued[0].order = order("Tidy up.");
+    if let Some(current) = &mut scene.work.current {
+        current.order = order("Split the module.");
+    }
+    let text = build(&scene.input()).work.expect("work");
+    for words in [
+        r#" | your operator had asked: "Watch the \"nightly\""#,
+        r#" | your operator had asked: "Tell me when #12 is merged.""#,
+        r#" | your operator had asked: "Tidy up.""#,
+        "\nyour operator had asked: \"Split the module.\"",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
 }

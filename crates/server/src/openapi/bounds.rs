@@ -14,8 +14,9 @@ use crate::route::operator_binding::{FIELD_CHARACTERS, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
     FALLBACKS, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_CHARACTERS, OBJECTIVE_CHARACTERS,
-    TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS,
-    TIMER_SUMMARY_CHARACTERS, TODO_ITEMS, TODO_TEXT_CHARACTERS, WEBHOOK_SECRET_CHARACTERS,
+    TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, THREAD_TOKENS_LEAST, THREAD_TOKENS_MOST,
+    TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS, TODO_ITEMS,
+    TODO_TEXT_CHARACTERS, WEBHOOK_SECRET_CHARACTERS,
 };
 use holon_domain::time::rfc3339::RFC3339_PATTERN;
 use serde_json::{Map, Value, json};
@@ -195,6 +196,11 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
             json!({
                 "anyOf": [{ "maximum": 0 }, { "minimum": MIN_THINKING_TOKENS }],
             }),
+        ),
+        (
+            "LimitThreadRequest",
+            "thread_tokens",
+            json!({ "minimum": THREAD_TOKENS_LEAST, "maximum": THREAD_TOKENS_MOST }),
         ),
         (
             "CreateTokenRequest",

@@ -15,6 +15,7 @@ use holon_api::{
     WorkItemsResponse, WorktreeSummaryResponse,
 };
 use holon_domain::brief::BriefRecord;
+use holon_domain::context_view::ContextView;
 use holon_domain::explanation::Explanation;
 use holon_domain::limits::{
     self, EPISODES_PAGE_MAX, MEMORY_CONTENT_CHARS_MAX, MEMORY_RESULTS_MAX, TASK_WAIT_MAX_MS,
@@ -202,6 +203,12 @@ pub(super) const READS: &[Operation] = &[
         "Explains the state of an agent.",
         &[],
         Typed(schema_of::<Explanation>),
+    ),
+    read(
+        "/agents/{id}/context",
+        "Measures the thread of an agent's earlier turns.",
+        &[],
+        Typed(schema_of::<ContextView>),
     ),
     read(
         "/agents/{id}/debug/prompt",

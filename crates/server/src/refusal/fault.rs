@@ -266,6 +266,14 @@ impl RequestFault {
             "correct the body at the given line and column",
         ),
     );
+    pub(crate) const HEAD_TOO_LARGE: Self = Self::new(
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+        RefusalText::with_hint(
+            "request_head_too_large",
+            "the URL and the headers together are too long",
+            "send a shorter URL, or fewer and shorter headers",
+        ),
+    );
     pub(crate) const BODY_BROKEN: Self = Self::new(
         StatusCode::BAD_REQUEST,
         RefusalText::without_hint(
@@ -330,6 +338,14 @@ impl RequestFault {
             "invalid_model",
             "the model is not written as PROVIDER/MODEL",
             "write it like that; `holon config models list` shows what there is",
+        ),
+    );
+    pub(crate) const THREAD_LIMIT: Self = Self::new(
+        StatusCode::BAD_REQUEST,
+        RefusalText::without_hint(
+            "invalid_thread_limit",
+            "the bound of the thread is out of range",
+            "the message names the range",
         ),
     );
     pub(crate) const MODEL_OPTION: Self = Self::new(
@@ -433,7 +449,7 @@ impl RequestFault {
     );
 
     /// Every fault, as input of the reference page.
-    pub(crate) const ALL: [Self; 51] = [
+    pub(crate) const ALL: [Self; 53] = [
         Self::UNAUTHORIZED,
         Self::SCOPE,
         Self::AGENT_COMMAND,
@@ -460,6 +476,7 @@ impl RequestFault {
         Self::MISSING_BODY,
         Self::JSON,
         Self::REQUEST,
+        Self::HEAD_TOO_LARGE,
         Self::BODY_BROKEN,
         Self::BODY_TIMEOUT,
         Self::BUDGET,
@@ -473,6 +490,7 @@ impl RequestFault {
         Self::CURSOR_AHEAD,
         Self::EPOCH,
         Self::MODEL_REF,
+        Self::THREAD_LIMIT,
         Self::MODEL_OPTION,
         Self::CLAIMED_AUTHORITY,
         Self::NO_CONTENT,

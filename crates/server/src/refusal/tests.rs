@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 80] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 84] = [
     (
         "agent_stopped",
         409,
@@ -76,6 +76,34 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 80] = [
         404,
         None,
         Some("see its turns with: holon transcript --agent main"),
+    ),
+    (
+        "turn_still_open",
+        409,
+        None,
+        Some("wait until it is over, or abort it with: holon agent abort main"),
+    ),
+    (
+        "turn_not_in_thread",
+        409,
+        None,
+        Some("see what the thread shows with: holon context show --agent main"),
+    ),
+    (
+        "pin_too_large",
+        409,
+        None,
+        Some(
+            "see their sizes with: holon context show --agent main; make room with: holon context unpin TURN",
+        ),
+    ),
+    (
+        "too_many_pins",
+        409,
+        None,
+        Some(
+            "see them with: holon context show --agent main; make room with: holon context unpin TURN",
+        ),
     ),
     (
         "no_current_run",

@@ -63,7 +63,7 @@ pub(crate) async fn status(
     AgentPath(agent_id): AgentPath,
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<StatusResponse>, Refusal> {
-    Ok(Json(state.reads.status(&agent_id).await?.into()))
+    Ok(Json(status_of(&state, &agent_id).await?))
 }
 
 /// `GET /status`: returns the default agent's status.
@@ -71,8 +71,13 @@ pub(crate) async fn default_status(
     State(state): State<ReadState>,
     Params(NoParams {}): Params<NoParams>,
 ) -> Result<Json<StatusResponse>, Refusal> {
-    let status = state.reads.status(&state.host.default_agent).await?;
-    Ok(Json(status.into()))
+    Ok(Json(status_of(&state, &state.host.default_agent).await?))
+}
+
+async fn status_of(state: &ReadState, agent_id: &AgentId) -> Result<StatusResponse, Refusal> {
+    let summary = state.reads.status(agent_id).await?;
+    let zone = state.reads.operator_time_zone();
+    Ok(StatusResponse::new(summary, zone))
 }
 
 /// `GET /agents/{id}/state`: returns a bounded snapshot of an agent, from one read.
@@ -94,7 +99,9 @@ pub(crate) async fn default_state(
 
 async fn state_of(state: &ReadState, agent_id: &AgentId) -> Result<Json<StateResponse>, Refusal> {
     let summary = state.reads.status(agent_id).await?;
-    Ok(Json(StateResponse::new(summary, state.reads.epoch())))
+    let zone = state.reads.operator_time_zone();
+    let epoch = state.reads.epoch();
+    Ok(Json(StateResponse::new(summary, epoch, zone)))
 }
 
 /// Query of a page of briefs or transcript entries.

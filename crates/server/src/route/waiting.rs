@@ -11,7 +11,7 @@ use holon_api::{
 };
 use holon_domain::explanation::Explanation;
 use holon_domain::limits::LIST_PAGE_MAX;
-use holon_domain::timer::{TimerSchedule, TimerView};
+use holon_domain::timer::{NO_ZONE, TimerSchedule, TimerView};
 use holon_domain::wait::WaitRecord;
 use holon_domain::{TimerId, WaitId};
 use holon_engine::EntryFilter;
@@ -141,6 +141,9 @@ fn timer_order(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
     if request.time_zone.is_some() && request.cron.is_none() {
         return Err(contradiction("time_zone goes only with cron"));
     }
+    if request.time_zone.as_deref() == Some(NO_ZONE) {
+        return Err(contradiction("time_zone is empty"));
+    }
     let first = match (request.duration_ms, request.at, request.cron) {
         (Some(delay_ms), None, None) => FirstSlot::After {
             delay_ms,
@@ -150,7 +153,7 @@ fn timer_order(request: CreateTimerRequest) -> Result<TimerOrder, Refusal> {
         (None, None, Some(expression)) if interval_ms.is_none() => {
             FirstSlot::By(TimerSchedule::Cron {
                 expression,
-                time_zone: request.time_zone.unwrap_or_else(|| "UTC".to_owned()),
+                time_zone: request.time_zone.unwrap_or_else(|| NO_ZONE.to_owned()),
             })
         }
         (None, None, Some(_)) => {

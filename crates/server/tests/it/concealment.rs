@@ -6,7 +6,7 @@ use holon_server::routes;
 use serde_json::{Value, json};
 
 /// Routes that change something and take names, numbers and references alone, or words for a port and not for a row.
-const WITHOUT_WORDS: [&str; 44] = [
+const WITHOUT_WORDS: [&str; 49] = [
     "/control/agents/{id}/create",
     "/control/agents/{id}/export",
     "/control/agents/{id}/import",
@@ -17,6 +17,11 @@ const WITHOUT_WORDS: [&str; 44] = [
     "/control/agents/{id}/delete",
     "/control/agents/{id}/model",
     "/control/agents/{id}/model/clear",
+    "/control/agents/{id}/context/fold",
+    "/control/agents/{id}/context/clear",
+    "/control/agents/{id}/context/pin",
+    "/control/agents/{id}/context/unpin",
+    "/control/agents/{id}/context/limit",
     "/control/agents/{id}/work-items/{item}/complete",
     "/control/agents/{id}/work-items/{item}/resume",
     "/control/agents/{id}/waits/{wait}/cancel",

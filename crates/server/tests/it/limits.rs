@@ -151,7 +151,13 @@ async fn a_head_over_the_limit_is_refused() {
     let world = World::start().await;
     let padding = "x".repeat(REQUEST_HEAD_BYTES);
     let large = format!("GET / HTTP/1.1\r\nHost: x\r\nX-Padding: {padding}\r\n\r\n");
-    assert_eq!(world.over_unix(large).await.status, 431);
+    let long = format!("GET /agents?x={padding} HTTP/1.1\r\nHost: x\r\n\r\n");
+    for head in [large, long] {
+        let told = world.over_unix(head).await.refusal();
+        assert_eq!(told, (431, "request_head_too_large".into()));
+    }
+    let endless = format!("GET /agents?x={padding}{padding} HTTP/1.1\r\nHost: x\r\n\r\n");
+    assert_eq!(world.over_unix(endless).await.status, 431);
     let many = "X-A: b\r\n".repeat(1_000);
     let many = format!("GET / HTTP/1.1\r\nHost: x\r\n{many}\r\n");
     assert_eq!(world.over_unix(many).await.status, 431);

@@ -5,6 +5,7 @@
 mod archives;
 mod callbacks;
 mod concealment;
+mod context;
 mod delivery;
 mod gate;
 mod host;

@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::row::{AgentNo, Unreadable, all, limit};
 use holon_domain::AgentId;
 use holon_domain::agent::AgentRecord;
+use holon_domain::limits::AGENTS_READ_AT_ONCE;
 use holon_domain::timer::PlannedDue;
 use rusqlite::{Connection, Row, params};
 
@@ -22,10 +23,10 @@ pub(crate) const VISIBLE_AFTER: &str = concat!(
     record_columns!(),
     ", aside, agent_no FROM agents WHERE visible = 1 AND agent_id > ?1 ORDER BY agent_id LIMIT ?2"
 );
-const EVERY: &str = concat!(
+pub(crate) const EVERY_AFTER: &str = concat!(
     "SELECT pending, agent_id, ",
     record_columns!(),
-    ", aside, agent_no FROM agents ORDER BY agent_id"
+    ", aside, agent_no FROM agents WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2"
 );
 
 /// An agent in the list of all agents. An unreadable row does not hide the others.
@@ -62,7 +63,25 @@ pub(crate) fn visible_after(
     after: &str,
     count: usize,
 ) -> Result<AgentPage, Error> {
-    let rows = all(conn, VISIBLE_AFTER, params![after, limit(count)], |row| {
+    page(conn, VISIBLE_AFTER, after, count)
+}
+
+/// Lists a page of all agents by name, private ones too.
+pub(crate) fn every_after(
+    conn: &Connection,
+    after: &str,
+    count: usize,
+) -> Result<AgentPage, Error> {
+    page(conn, EVERY_AFTER, after, count)
+}
+
+fn page(
+    conn: &Connection,
+    sql: &'static str,
+    after: &str,
+    count: usize,
+) -> Result<AgentPage, Error> {
+    let rows = all(conn, sql, params![after, limit(count)], |row| {
         let name = row.get_ref(1)?.as_str().unwrap_or_default().to_owned();
         Ok((name, read_listed(conn, row)?))
     })?;
@@ -75,8 +94,14 @@ pub(crate) fn visible_after(
 
 /// Lists every agent by name, private ones too.
 pub(crate) fn list_every(conn: &Connection) -> Result<Vec<ListedAgent>, Error> {
-    let listed = all(conn, EVERY, [], |row| read_listed(conn, row))?;
-    Ok(listed.into_iter().flatten().collect())
+    let mut listed = Vec::new();
+    let mut after = Some(String::new());
+    while let Some(from) = after {
+        let page = every_after(conn, &from, AGENTS_READ_AT_ONCE)?;
+        listed.extend(page.agents);
+        after = page.next;
+    }
+    Ok(listed)
 }
 
 fn read_listed(conn: &Connection, row: &Row<'_>) -> Result<Option<ListedAgent>, Error> {

@@ -1,7 +1,7 @@
 //! The rules of a batch, with injected commit failures and a disk that is full at every position.
 
 use super::CommitFault;
-use crate::db::Db;
+use crate::db::{Db, NOTE_PAUSE};
 use crate::delete::Removal;
 use crate::error::{Error, WriteError};
 use crate::member::Member;
@@ -519,6 +519,33 @@ fn a_store_that_was_overwritten_in_its_place_is_not_written_to_again() {
     let told = batch(&mut db, vec![admit("a", "2".into())]);
     assert!(is_lost(&told), "{told:?}");
     drop(directory);
+}
+
+#[test]
+fn the_first_commit_after_a_pause_that_an_older_log_lacks_is_told() {
+    let (directory, mut db) = file_db();
+    let here = directory.path().join("s.sqlite3");
+    let log = directory.path().join("s.sqlite3-wal");
+    assert_eq!(batch(&mut db, vec![admit("a", "1".into())]), [Ok(())]);
+    db.tend();
+    let note = || std::fs::read_to_string(directory.path().join("s.sqlite3-held"));
+    let older = std::fs::read(&log).expect("reads");
+    let noted = note().expect("reads");
+    let now = std::time::Instant::now();
+    db.noted_at = Some(now + 1_000 * NOTE_PAUSE);
+    assert_eq!(batch(&mut db, vec![admit("a", "2".into())]), [Ok(())]);
+    assert_eq!(note().expect("reads"), noted, "a busy host notes nothing");
+    db.noted_at = now.checked_sub(NOTE_PAUSE);
+    assert_eq!(batch(&mut db, vec![admit("a", "3".into())]), [Ok(())]);
+    drop(db);
+    std::fs::write(&log, older).expect("puts back");
+    let again = Db::open(&here).expect("opens");
+    assert_eq!(messages(&again, "a"), 1);
+    let told = again.findings().iter();
+    let lost: Vec<_> = told
+        .filter(|found| found.contains("missing from"))
+        .collect();
+    assert_eq!(lost.len(), 1, "{:?}", again.findings());
 }
 
 #[test]

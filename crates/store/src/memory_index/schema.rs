@@ -14,8 +14,8 @@ use std::time::Duration;
 
 /// Application id in the file header. Spells `HLNM`.
 const APPLICATION_ID: i64 = 0x484c_4e4d;
-/// Version of the tables and of the projection. An index of another version is built anew.
-pub(super) const VERSION: i64 = 2;
+/// Version of the tables, of the projection and of what documents hold. An index of another version is built anew.
+pub(super) const VERSION: i64 = 3;
 const FILE: &str = "memory.sqlite3";
 const MARKER: &str = "memory.dirty";
 /// Files that SQLite puts beside a database.

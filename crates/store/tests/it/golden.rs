@@ -117,10 +117,12 @@ fn every_kind_of_log_entry_that_was_stored_is_read() {
             LogEntry::ToolResult { .. } => "tool_result",
             LogEntry::ContinuationPrompt { .. } => "continuation_prompt",
             LogEntry::Recap(_) => "recap",
+            LogEntry::ThreadFold(_) => "thread_fold",
+            LogEntry::Shortened(_) => "shortened",
             LogEntry::RuntimeFailure { .. } => "runtime_failure",
         },
     );
-    assert_eq!(found.len(), 8, "{found:?}");
+    assert_eq!(found.len(), 10, "{found:?}");
 }
 
 #[test]

@@ -8,12 +8,9 @@ use holon_domain::block::Block;
 use holon_domain::brief::BriefText;
 use holon_domain::decision::Fact;
 use holon_domain::feed::SeqQuery;
-use holon_domain::limits::{
-    BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP, RECENT_TURNS,
-};
+use holon_domain::limits::{BRIEFS_KEPT_PER_AGENT, HISTORY_MESSAGES_KEPT, HISTORY_STEP};
 use holon_domain::log::LogEntry;
 use holon_domain::model::StopReason;
-use holon_domain::prompt_plan::first_turn_shown;
 use holon_domain::queue::QueueStatus;
 use holon_domain::storage::HistoryRule::OlderThan;
 use holon_domain::storage::{HistoryPosition, HistoryRule, HistoryStep, RemovedHistory};
@@ -44,6 +41,7 @@ fn answer(text: &str) -> LogEntry {
             failed: Vec::new(),
             context_management: None,
             implausible_usage: None,
+            overlap: None,
         },
     }
 }
@@ -132,6 +130,18 @@ impl House {
         for _ in 0..count {
             self.turn();
         }
+    }
+
+    /// Moves the beginning of the thread to a turn, as a fold does. Each turn has two entries.
+    fn fold_before(&mut self, turn: u64) {
+        self.scribe.record.thread.from_entry = turn * 2 - 1;
+        self.commit();
+    }
+
+    /// Moves the beginning of the thread behind everything that is stored.
+    fn fold_all(&mut self) {
+        self.scribe.record.thread.from_entry = self.scribe.record.counters.log + 1;
+        self.commit();
     }
 
     fn trim(&mut self, rule: HistoryRule) -> Option<HistoryStep> {
@@ -229,18 +239,11 @@ fn an_agent_with_little_history_keeps_it_from_the_budget() {
 }
 
 #[test]
-fn by_age_only_the_turns_stay_that_the_next_prompt_may_show() {
-    for (turns, oldest_kept) in [
-        (1, 1),
-        (RECENT_TURNS, 1),
-        (2 * RECENT_TURNS - 2, 1),
-        (2 * RECENT_TURNS - 1, RECENT_TURNS),
-        (5 * RECENT_TURNS, 4 * RECENT_TURNS),
-        (200, 180),
-    ] {
+fn by_age_only_the_turns_stay_that_the_thread_shows() {
+    for (turns, oldest_kept) in [(1, 1), (12, 1), (23, 12), (60, 60), (200, 180)] {
         let mut house = House::new();
         house.turns(usize::try_from(turns).expect("fits"));
-        assert_eq!(first_turn_shown(turns + 1).max(1), oldest_kept);
+        house.fold_before(oldest_kept);
         let removed = house.trim_all(OlderThan(FOREVER));
         assert_eq!(removed.turns, oldest_kept - 1, "{turns}");
         let left = house.transcript(None);
@@ -253,7 +256,7 @@ fn by_age_only_the_turns_stay_that_the_next_prompt_may_show() {
 #[test]
 fn by_age_the_history_that_an_open_turn_shows_stays() {
     let mut house = House::new();
-    house.turns(2 * 12 - 2);
+    house.turns(22);
     house.open_turn();
     assert_eq!(house.trim(OlderThan(FOREVER)), None, "the turn shows all");
 }
@@ -280,6 +283,7 @@ fn the_history_that_an_open_turn_shows_stays_however_many_messages_joined_it() {
 #[test]
 fn only_turns_that_are_older_than_the_limit_go() {
     let mut house = spare(10);
+    house.fold_before(100);
     let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.turns, 3, "the turns of 1, 2 and 3 seconds");
     assert_eq!(house.transcript(None).first(), Some(&(7, 4)));
@@ -301,6 +305,7 @@ fn the_oldest_of_many_briefs_go_and_leave_the_index_of_memory() {
     let kept = usize::try_from(BRIEFS_KEPT_PER_AGENT).expect("fits");
     let mut house = House::new();
     house.turns(kept + 5);
+    house.fold_all();
     let removed = house.trim_all(OlderThan(at(4_000)));
     assert_eq!(removed.briefs, 3, "those of the turns that went");
     let left = house.briefs();
@@ -366,6 +371,7 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
     house.trim_all(NEEDS_SPACE);
     assert_eq!(house.messages()[..2], [1, 2], "the operator's latest");
     house.turns(1);
+    house.fold_all();
     house.open_turn();
     let (turn, seq) = (house.scribe.record.counters.turns, house.messages().len());
     let joins = |house: &mut House, seq: u64, times: usize| {
@@ -385,6 +391,7 @@ fn a_message_that_stayed_goes_only_if_the_whole_log_was_searched_for_it() {
 #[test]
 fn an_open_turn_keeps_its_entries_however_long_ago_it_began() {
     let mut house = spare(5);
+    house.fold_all();
     let turn = house.scribe.record.counters.turns + 1;
     let first = house.open_turn();
     for _ in 0..HISTORY_MESSAGES_KEPT + 20 {
@@ -429,7 +436,7 @@ fn a_preview_says_what_the_removal_does() {
     house.turns(2 * HISTORY_STEP + HISTORY_MESSAGES_KEPT);
     house.scribe.record.operator_seq = Some(7);
     house.scribe.event();
-    house.commit();
+    house.fold_all();
     for rule in [OlderThan(at(100_000)), OlderThan(at(900_000)), NEEDS_SPACE] {
         let preview = house.preview(rule);
         assert!(preview.entries > 0);

@@ -38,6 +38,7 @@ fn said(round: u32, blocks: Vec<Block>) -> LogEntry {
         failed: Vec::new(),
         context_management: None,
         implausible_usage: None,
+        overlap: None,
     };
     LogEntry::AssistantRound {
         round,
@@ -112,53 +113,6 @@ fn an_outcome_is_there_once_its_message_is_settled() {
     assert_eq!(
         (outcome(1), outcome(2), outcome(3)),
         (Some("answer 1".to_owned()), None, None)
-    );
-}
-
-#[test]
-fn history_holds_the_last_messages_taken_up_with_their_answers_and_never_queued_ones() {
-    let (mut db, no, mut scribe) = finished_turns(4);
-    scribe
-        .admit("in hand")
-        .shift(5, Queued, Dequeued)
-        .log(5, took(5));
-    let first_entry = scribe.record.counters.log;
-    scribe
-        .admit_as(Priority::Interject, "between")
-        .shift(6, Queued, Processed);
-    scribe.log(
-        5,
-        LogEntry::Interjection {
-            message_seq: 6,
-            boundary: InterjectionBoundary::AfterToolResults,
-            waits: None,
-        },
-    );
-    scribe.admit("still queued");
-    apply(&mut db, no, &scribe.decide()).expect("writes");
-    let history = |before, limit| -> Vec<(String, u64, Option<String>)> {
-        let items = db.reader().history(no, before, 0, limit).expect("reads");
-        items
-            .into_iter()
-            .map(|item| (item.message.body.render(), item.seq, item.answer))
-            .collect()
-    };
-    let earlier = |turn: u64| {
-        (
-            format!("question {turn}"),
-            turn * 3 - 2,
-            Some(format!("answer {turn}")),
-        )
-    };
-    assert_eq!(history(first_entry, 2), [earlier(3), earlier(4)]);
-    let all = history(u64::MAX >> 1, 3);
-    assert_eq!(
-        all,
-        [
-            earlier(4),
-            ("in hand".to_owned(), 13, None),
-            ("between".to_owned(), 14, None)
-        ]
     );
 }
 

@@ -42,6 +42,7 @@ pub fn fetched_page(url: &str, text: &str) -> FetchedPage {
         content_type: Some("text/plain".to_owned()),
         bytes_read: text.len() as u64,
         truncated: false,
+        next_offset: None,
         cut_reason: None,
         sha256: holon_domain::text::sha256_hex(text),
         fetched_at: Timestamp::from_millis(0),

@@ -78,6 +78,8 @@ pub(super) struct Usage {
     pub(super) input: u64,
     pub(super) output: u64,
     pub(super) cached: u64,
+    /// Part of the input that was written to the cache. Only the Messages protocol reports it.
+    pub(super) written: u64,
 }
 
 /// The way an answer is sent.
@@ -128,6 +130,7 @@ impl Round {
                     input: 100,
                     output: 20,
                     cached: 0,
+                    written: 0,
                 }),
                 stop: Stop::Done,
             },
@@ -204,7 +207,17 @@ impl Round {
             input,
             output,
             cached,
+            written: 0,
         });
+        self
+    }
+
+    /// Sets the part of the input that was written to the provider's cache. Only the Messages protocol reports it.
+    #[must_use]
+    pub fn written_to_cache(mut self, tokens: u64) -> Self {
+        if let Some(usage) = &mut self.spoken.usage {
+            usage.written = tokens;
+        }
         self
     }
 

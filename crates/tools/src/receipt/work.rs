@@ -5,7 +5,10 @@
 
 use crate::lines::{FenceKey, line, section};
 use holon_domain::limits::{EVENT_PREVIEW_BYTES, FAILURE_SUMMARY_BYTES};
+use holon_domain::marker;
+use holon_domain::task::TaskStatusSnapshot;
 use holon_domain::text;
+use holon_domain::timer::TimerRecord;
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{TodoItem, TodoState, WorkItemState, WorkItemView};
 use holon_domain::{Timestamp, WorkItemId};
@@ -69,10 +72,14 @@ pub(super) struct OneWait {
 pub(super) fn created(result: &ChangedItem) -> String {
     let item = &result.work_item;
     let mut text = format!(
-        "made work item {}{}; its plan file is {}; PickWorkItem gives it the focus",
+        "made work item {}{}; its plan file {} exists and {}; PickWorkItem gives it the focus",
         item.id,
         facts(item),
-        one_line(&item.plan_artifact.path)
+        one_line(&item.plan_artifact.path),
+        match item.plan_artifact.bytes {
+            0 => "is empty: write it with ApplyPatch",
+            _ => "holds your plan: change it with ApplyPatch",
+        }
     );
     warn(
         &mut text,
@@ -177,9 +184,94 @@ pub(super) fn page(result: &ListedItems, summary: &str) -> String {
     text
 }
 
+/// Result of a look at one task.
+#[derive(Debug, Deserialize)]
+pub(super) struct ReadTask {
+    task: TaskStatusSnapshot,
+}
+
+/// Renders the state of a task. What a child or a command wrote stands in a fence.
+pub(super) fn task(ReadTask { task }: &ReadTask, summary: &str, key: FenceKey<'_>) -> String {
+    let mut text = format!(
+        "{} is {}, since {}, begun {}",
+        task.task_id,
+        spelled(task.status),
+        task.updated_at,
+        task.created_at
+    );
+    if let Some(summary) = &task.summary {
+        line(&mut text, &format!("about: {}", one_line(summary)));
+    }
+    if let Some((_, end)) = summary.split_once(": ") {
+        section(&mut text, key, "end", &marker::without_markers(end));
+    }
+    if let Some(command) = &task.command {
+        let command = serde_json::to_value(command).unwrap_or_default();
+        section(&mut text, key, "command", &fields(&command));
+    }
+    if let Some(child) = &task.child_agent_id {
+        line(&mut text, &format!("child agent: {child}"));
+    }
+    if let Some(seen) = &task.child_observability {
+        let seen = serde_json::to_value(seen).unwrap_or_default();
+        section(&mut text, key, "child", &fields(&seen));
+    }
+    if let Some(supervision) = &task.child_supervision {
+        let supervision = serde_json::to_value(supervision).unwrap_or_default();
+        section(&mut text, key, "supervision", &fields(&supervision));
+    }
+    text
+}
+
+/// Lists the members of an object, each with its name on a line of its own.
+fn fields(object: &Value) -> String {
+    let members = object.as_object().into_iter().flatten();
+    let shown = members
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| {
+            let value = match value {
+                Value::String(words) => joined(words),
+                other => other.to_string(),
+            };
+            format!("{name}: {}", marker::without_markers(&value))
+        });
+    let shown: Vec<String> = shown.collect();
+    shown.join("\n")
+}
+
+/// Result of a read of the timers.
+#[derive(Debug, Deserialize)]
+pub(super) struct ListedTimers {
+    timers: Vec<TimerRecord>,
+}
+
+/// Renders the active timers, each with a line of its own.
+pub(super) fn timers(result: &ListedTimers, summary: &str) -> String {
+    let mut text = summary.to_owned();
+    for timer in &result.timers {
+        let next = timer.next_fire_at.map_or_else(
+            || "has no later time".to_owned(),
+            |at| format!("next at {at}"),
+        );
+        let about = timer.summary.as_deref().unwrap_or("(no summary)");
+        line(
+            &mut text,
+            &format!(
+                "- {} {next} ({}, fired {}): {}",
+                timer.id,
+                timer.maker_words(),
+                text::pluralize(timer.fire_count, "time"),
+                one_line(about)
+            ),
+        );
+    }
+    text
+}
+
 /// Renders a wait that was declared.
 pub(super) fn waiting(OneWait { wait }: &OneWait) -> String {
-    let ends: Vec<String> = wait.wake_sources.iter().map(wake).collect();
+    let ends = wait.wake_sources.iter().map(|source| wake(wait, source));
+    let ends: Vec<String> = ends.collect();
     let due = wait.due_at.filter(|due| !names(&wait.wake_sources, *due));
     let due = due.map_or_else(String::new, |due| format!(", at the latest at {due}"));
     format!(
@@ -206,7 +298,7 @@ fn names(sources: &[WakeSource], due: Timestamp) -> bool {
     sources.iter().any(is_due)
 }
 
-fn wake(source: &WakeSource) -> String {
+fn wake(wait: &WaitRecord, source: &WakeSource) -> String {
     match source {
         WakeSource::TaskResult { task_id } => format!("the end of {task_id}"),
         WakeSource::ExternalIngress {
@@ -219,7 +311,7 @@ fn wake(source: &WakeSource) -> String {
         } => format!("an event from {}", one_line(source)),
         WakeSource::ExternalIngress { .. } => "an event from outside".to_owned(),
         WakeSource::Timer { wake_at } => wake_at.to_string(),
-        WakeSource::OperatorInput => "the operator's words".to_owned(),
+        WakeSource::OperatorInput => one_line(&wait.answer_words()),
         WakeSource::SystemTick => "a tick of the runtime".to_owned(),
     }
 }
@@ -227,8 +319,10 @@ fn wake(source: &WakeSource) -> String {
 /// Renders the id, the objective and the state of an item.
 fn listed(item: &WorkItemView) -> String {
     let mut text = format!("{}{}: {}", item.id, facts(item), one_line(&item.objective));
-    let plan = item.plan_artifact.preview.trim_start();
-    if let Some(first) = plan.lines().next() {
+    let lines = || item.plan_artifact.preview.lines().map(str::trim);
+    let mut filled = lines().filter(|line| !line.is_empty());
+    let mut body = lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    if let Some(first) = body.next().or_else(|| filled.next()) {
         let first = text::preview(&joined(first), PLAN_BYTES);
         text.push_str(&format!(" | plan: {first}"));
     }

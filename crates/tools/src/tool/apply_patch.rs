@@ -40,7 +40,7 @@ LINE: /([ @+-][^\n]*|\\ No newline at end of file|(diff --git|rename from|rename
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Args {
-    /// Any number of files. Paths from the execution root. `--- /dev/null` adds a file, `+++ /dev/null` deletes one;
+    /// Any number of files. Paths from the execution root, or absolute ones below your `agent_home`. `--- /dev/null` adds a file, `+++ /dev/null` deletes one;
     /// `diff --git a/x b/y` with `rename from x` and `rename to y` renames.
     /// Example: "--- a/x.txt\n+++ b/x.txt\n@@ -1,2 +1,2 @@\n kept line\n-old line\n+new line\n".
     #[schemars(length(min = 1))]

@@ -160,7 +160,8 @@ pub(crate) fn explain(cmd: &str, workdir: Option<&str>, failure: &CommandFailure
         } => (
             ToolErrorKind::ExecutionRootViolation,
             json!({"field": "workdir", "workdir": brief(workdir), "execution_root": brief(execution_root)}),
-            "omit workdir or give a path inside the execution root",
+            "omit workdir or give a path inside the execution root; where paths are not enforced, `cd DIR && …` in the \
+             command works",
         ),
         CommandFailure::MissingWorkdir { workdir } => (
             ToolErrorKind::CommandSpawnFailed,

@@ -7,15 +7,13 @@ use crate::tool::time::{moment, span};
 use crate::tool::work_item::{within, within_characters};
 use holon_domain::intent::{Intent, NewTimer, WorkIntent};
 use holon_domain::limits::{TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS};
-use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, NO_ZONE, TimerSchedule};
 use holon_domain::tool::{ToolError, ToolFamily, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 pub(crate) const NAME: &str = "CreateTimer";
-/// Default time zone of a cron expression.
-const UTC: &str = "UTC";
 /// Longest cron expression or time zone name, in bytes.
 const SCHEDULE_BYTES: usize = 256;
 
@@ -51,7 +49,7 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "String")]
     cron: Option<String>,
-    /// IANA name for cron, such as Europe/Berlin. Default UTC.
+    /// IANA name for cron, such as Europe/Berlin. Default: your operator's zone.
     #[serde(default)]
     #[schemars(with = "String")]
     time_zone: Option<String>,
@@ -108,11 +106,10 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
         }
         (None, None, None, cron) => TimerSchedule::Cron {
             expression: named(subject, "cron", &cron.unwrap_or_default())?,
-            time_zone: named(
-                subject,
-                "time_zone",
-                args.time_zone.as_deref().unwrap_or(UTC),
-            )?,
+            time_zone: match args.time_zone {
+                Some(zone) => named(subject, "time_zone", &zone)?,
+                None => NO_ZONE.to_owned(),
+            },
         },
     };
     Ok(Intent::Work(WorkIntent::CreateTimer(NewTimer {

@@ -121,13 +121,22 @@ pub(crate) fn text(page: &MemoryPage, key: FenceKey<'_>) -> String {
     for note in &page.notes {
         line(&mut text, &format!("Note: {note}"));
     }
+    if page.results.is_empty() {
+        line(
+            &mut text,
+            "Try fewer words, or another word that the record may hold.",
+        );
+    }
+    let mut workspaces = page.results.iter().map(|hit| &hit.provenance.workspace_id);
+    let first = workspaces.next();
+    let is_mixed = workspaces.any(|other| Some(other) != first);
     let mut records = String::new();
     for hit in &page.results {
         let origin = &hit.provenance;
-        let day = holon_domain::text::prefix(&origin.updated_at.to_string(), 10).to_owned();
+        let at = origin.updated_at;
         // Writing to a string cannot fail.
-        write!(records, "{} (score {}, {day}", origin.source_ref, hit.score).ok();
-        if let Some(workspace) = &origin.workspace_id {
+        write!(records, "{} (score {}, {at}", origin.source_ref, hit.score).ok();
+        if let Some(workspace) = origin.workspace_id.as_ref().filter(|_| is_mixed) {
             write!(records, ", workspace {workspace}").ok();
         }
         if let Some(path) = &origin.source_path {

@@ -27,8 +27,9 @@ pub(crate) fn spec() -> ToolSpec {
     ToolSpec {
         name: NAME.into(),
         description:
-            "Tell your operator something at once; no reply comes back. The last text of a turn \
-                      is delivered anyway, and a question belongs in WaitFor."
+            "Tell your operator something at once; no reply comes back. The answer to a prompt \
+                      is delivered anyway; the last text of a turn that a timer, a tick or an event \
+                      began is not. A question belongs in WaitFor."
                 .into(),
         input_schema: schema::source::<Args>(),
         family: ToolFamily::Core,

@@ -37,6 +37,10 @@ struct Args {
     #[serde(default)]
     #[schemars(with = "u64", range(min = 1))]
     max_chars: Option<u64>,
+    /// Characters of the text to skip: the `offset` at which the result of an earlier call goes on. Default 0.
+    #[serde(default)]
+    #[schemars(with = "u64", range(max = u32::MAX))]
+    offset: Option<u64>,
     /// auto (default) and text show HTML as text; raw keeps it.
     #[serde(default)]
     #[schemars(with = "ModeArg")]
@@ -72,8 +76,13 @@ pub(crate) fn interpret(spec: &ToolSpec, input: &Value) -> Result<Intent, ToolEr
             invalid("max_chars", "it must be at least 1").hint("leave it out for the default")
         );
     }
+    let Ok(offset) = u32::try_from(args.offset.unwrap_or_default()) else {
+        let problem = format!("it must be at most {}", u32::MAX);
+        return Err(invalid("offset", &problem).hint("use the offset that the last result names"));
+    };
     Ok(Intent::Host(HostAction::WebFetch(WebFetch {
         url: url.to_owned(),
+        offset,
         max_chars: args
             .max_chars
             .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
@@ -134,10 +143,16 @@ pub(crate) fn text(page: &FetchedPage, key: FenceKey<'_>) -> String {
     );
     if let Some(reason) = &page.cut_reason {
         line(&mut text, &format!("not the whole page: {reason}"));
-    } else if page.truncated {
+    } else if page.truncated && page.next_offset.is_none() {
         line(
             &mut text,
             "not the whole page: its text was cut at max_chars",
+        );
+    }
+    if let Some(offset) = page.next_offset {
+        line(
+            &mut text,
+            &format!("the text goes on: fetch it again with offset {offset}"),
         );
     }
     line(&mut text, EXTERNAL);

@@ -243,12 +243,48 @@ fn arguments_packed_into_a_string_are_unpacked() {
 }
 
 #[test]
-fn an_unknown_tool_is_answered_with_the_list_of_tools() {
-    let error = refusal("exec_command", &json!({"cmd": "ls"}));
-    assert_eq!(error.kind, ToolErrorKind::UnknownTool);
-    let hint = error.recovery_hint.expect("a hint");
-    for spec in all() {
-        assert!(hint.contains(&spec.name), "{hint}");
+fn an_unknown_tool_is_answered_with_the_nearest_way() {
+    for (name, way) in [
+        ("exec_command", "call it ExecCommand"),
+        ("ReadFile", "sed -n 1,200p FILE"),
+        ("str_replace_editor", "ApplyPatch"),
+        ("TodoWrite", "UpdateWorkItem"),
+        ("ask_user_question", "WaitFor"),
+        ("Bash", "run commands with ExecCommand"),
+        ("Frobnicate", "a tool that this request offers"),
+    ] {
+        let error = refusal(name, &json!({}));
+        assert_eq!(error.kind, ToolErrorKind::UnknownTool);
+        let hint = error.recovery_hint.expect("a hint");
+        assert!(hint.contains(way), "{name}: {hint}");
+    }
+}
+
+#[test]
+fn an_argument_of_another_name_or_kind_is_told_how_it_is_given() {
+    for (tool, input, message, hint) in [
+        (
+            "ExecCommand",
+            json!({"command": "ls"}),
+            "unknown argument `command` of ExecCommand",
+            "call it `cmd`",
+        ),
+        (
+            "TaskOutput",
+            json!({"task_id": "task_1", "timeout": 5}),
+            "unknown argument `timeout` of TaskOutput",
+            "call it `timeout_ms`",
+        ),
+        (
+            "Sleep",
+            json!({"duration_ms": "5s"}),
+            "invalid argument `duration_ms` of Sleep: \"5s\" is a string, and a number is needed",
+            "give a number of milliseconds without quotes or a unit: 5000 is five seconds",
+        ),
+    ] {
+        let error = refusal(tool, &input);
+        assert_eq!(error.message, message);
+        assert_eq!(error.recovery_hint.as_deref(), Some(hint));
     }
 }
 

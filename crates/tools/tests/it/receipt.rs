@@ -89,28 +89,27 @@ fn cut_output_shows_where_it_was_cut() {
 
 #[test]
 fn small_confirmations_are_one_line_of_json_in_a_fixed_order() {
-    let slept = ToolEnvelope::success(
-        "Sleep",
-        "resting",
-        json!({"reason": "nap", "duration_ms": 5}),
-    );
+    let result = json!({"reason": "nap", "duration_ms": 5});
+    let slept = ToolEnvelope::success("Sleep", "resting", result.clone());
+    assert_eq!(receipt(&slept), "resting");
+    let shown = ToolEnvelope::success("AgentGet", "resting", result);
     assert_eq!(
-        receipt(&slept),
-        r#"{"tool_name":"Sleep","status":"success","summary_text":"resting","result":{"duration_ms":5,"reason":"nap"}}"#
+        receipt(&shown),
+        r#"{"tool_name":"AgentGet","status":"success","summary_text":"resting","result":{"duration_ms":5,"reason":"nap"}}"#
     );
     let enqueued = ToolEnvelope::success(
         "Enqueue",
         "queued",
         json!({"enqueued": true, "message_id": "msg_1", "priority": "next", "follow_up_text": "line\nline"}),
     );
-    assert_eq!(receipt(&enqueued).lines().count(), 1);
+    assert_eq!(receipt(&enqueued), "queued");
 }
 
 #[test]
 fn a_result_too_large_for_a_confirmation_is_replaced_by_a_glimpse() {
     let big = ToolEnvelope::success(
-        "Enqueue",
-        "queued",
+        "AgentGet",
+        "at work",
         json!({"follow_up_text": "x".repeat(1 << 20)}),
     );
     let text = receipt(&big);
@@ -131,10 +130,16 @@ fn an_error_reads_as_the_one_bounded_shape() {
         receipt(&ToolEnvelope::failure("Sleep", error)),
         concat!(
             r#"{"ok":false,"tool_name":"Sleep","kind":"invalid_tool_input","message":"no","hint":"leave it out","#,
-            r#""field":"duration_ms","next":"the same call fails again: correct it, or choose another way","#,
-            r#""details":{"field":"duration_ms","tool_name":"Sleep"}}"#
+            r#""field":"duration_ms"}"#
         )
     );
+    let unexplained = error_receipt(ToolError::new(ToolErrorKind::ToolExecutionFailed, "no"));
+    assert_eq!(
+        unexplained["next"],
+        "the same call fails again: correct it, or choose another way"
+    );
+    let waits = ToolError::new(ToolErrorKind::SleepNotAlone, "Not yet").hint("call it again");
+    assert_eq!(error_receipt(waits)["next"], Value::Null);
     // Beside a correction, "retryable": false would read as advice to give up.
     for kind in [ToolErrorKind::OutcomeUnknown, ToolErrorKind::NotStarted] {
         let open = error_receipt(ToolError::new(kind, "look first"));
@@ -153,10 +158,10 @@ fn an_error_reads_as_the_one_bounded_shape() {
 #[test]
 fn large_details_become_a_preview_and_a_digest() {
     let details = json!({"field": "cmd", "echo": "é".repeat(TOOL_ERROR_DETAIL_BYTES)});
-    let read = error_receipt(
-        ToolError::new(ToolErrorKind::ToolExecutionFailed, "no").details(details.clone()),
-    );
+    let read =
+        error_receipt(ToolError::new(ToolErrorKind::ToolExecutionFailed, "no").details(details));
     let shown = &read["details"];
+    let details = json!({"echo": "é".repeat(TOOL_ERROR_DETAIL_BYTES)});
     assert_eq!(
         (&shown["omitted"], &read["field"]),
         (&json!(true), &json!("cmd"))

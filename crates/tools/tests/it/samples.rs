@@ -139,7 +139,7 @@ pub(crate) fn accepted(tool: &str) -> Vec<Value> {
         "ViewImage" => vec![json!({"file_path": "shots/one.png"})],
         "WebFetch" => vec![
             json!({"url": "https://example.com/page"}),
-            json!({"url": "http://example.com", "max_chars": 100, "extract_mode": "raw"}),
+            json!({"url": "http://example.com", "max_chars": 100, "offset": 20_000, "extract_mode": "raw"}),
         ],
         "WebSearch" => vec![
             json!({"query": "rust async"}),
@@ -334,6 +334,8 @@ pub(crate) fn refused(tool: &str) -> Vec<Value> {
             json!({}),
             json!({"url": ""}),
             json!({"url": "https://example.com", "max_chars": 0}),
+            json!({"url": "https://example.com", "offset": -1}),
+            json!({"url": "https://example.com", "offset": 5_000_000_000_u64}),
             json!({"url": "https://example.com", "extract_mode": "html"}),
             json!({"url": "https://example.com", "method": "POST"}),
         ],

@@ -5,7 +5,7 @@ use holon_domain::intent::{Intent, NewTimer, NewWait, WakeCondition, WorkIntent}
 use holon_domain::limits::{
     ORIGIN_NAME_CHARACTERS, TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS, WAIT_REASON_BYTES,
 };
-use holon_domain::timer::{MissedSlotPolicy, TimerSchedule};
+use holon_domain::timer::{MissedSlotPolicy, NO_ZONE, TimerSchedule};
 use holon_domain::{TaskId, Timestamp};
 use serde_json::{Value, json};
 
@@ -197,7 +197,7 @@ fn a_timer_has_exactly_one_kind() {
             json!({"cron": " 0 9 * * * "}),
             absolute(TimerSchedule::Cron {
                 expression: "0 9 * * *".to_owned(),
-                time_zone: "UTC".to_owned(),
+                time_zone: NO_ZONE.to_owned(),
             }),
         ),
     ] {

@@ -16,6 +16,7 @@ fn page(text: &str) -> FetchedPage {
         content_type: Some("text/html".to_owned()),
         bytes_read: 1_234,
         truncated: false,
+        next_offset: None,
         cut_reason: None,
         sha256: "0f".repeat(32),
         fetched_at: Timestamp::from_millis(0),
@@ -85,6 +86,17 @@ fn a_page_reads_with_its_outcome_first_and_its_text_in_a_fence() {
     let shown = receipt(&web_fetch::envelope(Ok(cut)));
     assert!(
         shown.contains("\nnot the whole page: it did not end within 20 s\n"),
+        "{shown}"
+    );
+    let more = FetchedPage {
+        truncated: true,
+        next_offset: Some(3),
+        ..page("One")
+    };
+    let shown = receipt(&web_fetch::envelope(Ok(more)));
+    assert!(
+        shown.contains("\nthe text goes on: fetch it again with offset 3\n")
+            && !shown.contains("max_chars"),
         "{shown}"
     );
     let long = FetchedPage {

@@ -23,6 +23,7 @@ pub(crate) enum Page {
         model: String,
     },
     Skills,
+    Context,
     DebugPrompt,
 }
 
@@ -55,6 +56,10 @@ pub(crate) enum Act {
     ChooseEffort,
     InstallSkill,
     UninstallSkill,
+    PinTurn,
+    UnpinTurn,
+    FoldContext,
+    ClearContext,
     Reload,
 }
 
@@ -105,6 +110,7 @@ impl Page {
             Self::Budgets => "Budgets".to_owned(),
             Self::Effort { model } => format!("Reasoning effort of {model}"),
             Self::Skills => "Skills".to_owned(),
+            Self::Context => "Conversation of the model".to_owned(),
             Self::DebugPrompt => "Prompt of the last turn".to_owned(),
         }
     }
@@ -125,6 +131,7 @@ impl Page {
             Self::Usage => Some(Question::Usage),
             Self::Budgets => Some(Question::Budgets),
             Self::Skills => Some(Question::Skills),
+            Self::Context => Some(Question::Context),
             Self::DebugPrompt => Some(Question::DebugPrompt),
         }
     }
@@ -214,6 +221,17 @@ impl Page {
             }
             Self::Models => const { &[key('\n', "choose", Act::ChooseModel)] },
             Self::Effort { .. } => const { &[key('\n', "choose", Act::ChooseEffort)] },
+            Self::Context => {
+                const {
+                    &[
+                        key('p', "pin", Act::PinTurn),
+                        key('u', "unpin", Act::UnpinTurn),
+                        asking('f', "fold", Act::FoldContext),
+                        asking('c', "clear", Act::ClearContext),
+                        RELOAD,
+                    ]
+                }
+            }
             Self::Skills => {
                 const {
                     &[

@@ -17,15 +17,18 @@ const TEXT_BYTES: usize = 32 << 10;
 /// Bytes of a transcript. The newest entries that fit are shown; each frame lays all of them out.
 const TRANSCRIPT_BYTES: usize = 512 << 10;
 
-/// Lists events, newest first. The detail of an event is its payload.
-pub(crate) fn events<'a>(newest_first: impl Iterator<Item = &'a EventEnvelope>) -> Vec<Entry> {
+/// Lists events, newest first, with times by the clock of a zone. The detail of an event is its payload.
+pub(crate) fn events<'a>(
+    newest_first: impl Iterator<Item = &'a EventEnvelope>,
+    zone: &str,
+) -> Vec<Entry> {
     let entries: Vec<Entry> = newest_first
         .map(|event| Entry {
             id: event.event_seq.to_string(),
             label: format!(
                 "{:>6} {} {}  {}",
                 event.event_seq,
-                time_of_day(event.ts),
+                time_of_day(event.ts, zone),
                 event.kind,
                 preview(event.payload.get(), 160),
             ),

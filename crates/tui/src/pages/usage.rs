@@ -50,6 +50,9 @@ fn total(usage: &UsageResponse) -> String {
     if total.cache_read_tokens > 0 {
         facts.add("from cache", total.cache_read_tokens.to_string());
     }
+    if total.cache_write_tokens > 0 {
+        facts.add("to cache", total.cache_write_tokens.to_string());
+    }
     facts.add("written", total.output_tokens.to_string());
     facts.add("calls", total.calls.to_string());
     if total.estimated_calls > 0 {

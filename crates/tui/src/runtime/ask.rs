@@ -1,5 +1,6 @@
 //! Requests to the host: each question is one call of the client, and its reply is kept typed.
 
+mod context;
 mod search;
 mod trigger;
 
@@ -40,6 +41,7 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::Older { .. }
         | Question::Models
         | Question::Skills
+        | Question::Context
         | Question::Usage
         | Question::Budgets
         | Question::DebugPrompt) => read(client, &agent, question).await,
@@ -131,6 +133,7 @@ async fn read(client: &Client, agent: &AgentId, question: Question) -> Result<Re
         Question::Older { before_seq } => older(client, agent, before_seq).await?,
         Question::Models => Reply::Models(Box::new(client.models().await?)),
         Question::Skills => Reply::Skills(Box::new(client.skills(agent).await?)),
+        Question::Context => Reply::Context(Box::new(client.context(agent).await?)),
         Question::Usage => usage(client).await?,
         Question::Budgets => Reply::Budgets(Box::new(client.budgets().await?)),
         _ => Reply::DebugPrompt(Box::new(client.debug_prompt(agent, None).await?)),
@@ -237,6 +240,10 @@ async fn act(client: &Client, agent: &AgentId, question: Question) -> Result<Rep
         | Question::UseWorkspace { .. }
         | Question::ExitWorkspace
         | Question::DetachWorkspace { .. }) => change_workspace(client, agent, question).await?,
+        question @ (Question::PinTurn { .. }
+        | Question::UnpinTurn { .. }
+        | Question::FoldContext
+        | Question::ClearContext) => context::change(client, agent, question).await?,
         other => change_agent(client, agent, other).await?,
     };
     Ok(Reply::Done(done))

@@ -10,6 +10,7 @@ pub(crate) enum Argument {
     Agent,
     Display,
     WorkspaceVerb,
+    ContextVerb,
     Workspace,
     Model,
     Skill,
@@ -21,7 +22,7 @@ impl Argument {
     /// Returns the request that lists what the argument may be; `None` if the words are fixed.
     pub(crate) const fn question(self) -> Option<Question> {
         match self {
-            Self::AgentVerb | Self::WorkspaceVerb | Self::Display => None,
+            Self::AgentVerb | Self::WorkspaceVerb | Self::ContextVerb | Self::Display => None,
             Self::Agent => Some(Question::Agents),
             Self::Workspace => Some(Question::Status),
             Self::Model => Some(Question::Models),
@@ -36,6 +37,7 @@ impl Argument {
         match self {
             Self::AgentVerb => &["switch", "create", "start", "stop"],
             Self::WorkspaceVerb => &["attach", "use", "exit", "detach"],
+            Self::ContextVerb => &["fold", "clear", "pin", "unpin"],
             Self::Display => &["info", "verbose", "debug"],
             Self::Model => &["default"],
             Self::Agent | Self::Workspace | Self::Skill | Self::Task | Self::WorkItem => &[],
@@ -44,7 +46,10 @@ impl Argument {
 
     /// Returns true if the command is whole with this argument.
     pub(crate) const fn is_last(self) -> bool {
-        !matches!(self, Self::AgentVerb | Self::WorkspaceVerb)
+        !matches!(
+            self,
+            Self::AgentVerb | Self::WorkspaceVerb | Self::ContextVerb
+        )
     }
 }
 
@@ -88,6 +93,7 @@ pub(crate) fn unfinished(draft: &str) -> Option<Unfinished<'_>> {
         ("agent", Some("switch" | "start" | "stop")) => Argument::Agent,
         ("workspace", None) => Argument::WorkspaceVerb,
         ("workspace", Some("use" | "detach")) => Argument::Workspace,
+        ("context", None) => Argument::ContextVerb,
         ("display", None) => Argument::Display,
         ("model", None) => Argument::Model,
         ("skill-uninstall", None) => Argument::Skill,

@@ -117,8 +117,12 @@ fn press_key(model: &mut Model, pressed: char, before: Option<&PendingKey>) -> V
     if !key.asks && !removes_model {
         return perform(model, key);
     }
-    // The directory of the agent is left whatever is selected, and the default of the host has no id.
-    let is_about_entry = key.act != Act::ExitWorkspace && !removes_model;
+    // Some acts are about the agent, whatever is selected, and the default of the host has no id.
+    let is_about_agent = matches!(
+        key.act,
+        Act::ExitWorkspace | Act::FoldContext | Act::ClearContext
+    );
+    let is_about_entry = !is_about_agent && !removes_model;
     let subject = top.subject().filter(|_| is_about_entry);
     if is_about_entry && subject.is_none() {
         model.say("nothing is selected");
@@ -169,6 +173,8 @@ fn perform(model: &mut Model, key: Key) -> Vec<Command> {
     match (key.act, id) {
         (Act::Reload, _) => load_page(model),
         (Act::ExitWorkspace, _) => act(model, Question::ExitWorkspace),
+        (Act::FoldContext, _) => act(model, Question::FoldContext),
+        (Act::ClearContext, _) => act(model, Question::ClearContext),
         (Act::NewTrigger, _) => act(model, Question::CreateTrigger { enqueues: false }),
         (Act::NewMailbox, _) => act(model, Question::CreateTrigger { enqueues: true }),
         (Act::ChooseModel, Some(id)) if id.is_empty() => {
@@ -268,6 +274,14 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
         Act::UseIsolated => act(model, Question::UseWorkspace { id, isolated: true }),
         Act::DetachWorkspace => act(model, Question::DetachWorkspace { id }),
         Act::UninstallSkill => act(model, Question::UninstallSkill { name: id }),
+        Act::PinTurn => match id.parse() {
+            Ok(turn) => act(model, Question::PinTurn { turn }),
+            Err(_) => Vec::new(),
+        },
+        Act::UnpinTurn => match id.parse() {
+            Ok(turn) => act(model, Question::UnpinTurn { turn }),
+            Err(_) => Vec::new(),
+        },
         Act::NewAgent
         | Act::NewTrigger
         | Act::NewMailbox
@@ -278,6 +292,8 @@ fn perform_on(model: &mut Model, chosen: Act, id: String) -> Vec<Command> {
         | Act::ChooseModel
         | Act::ChooseEffort
         | Act::InstallSkill
+        | Act::FoldContext
+        | Act::ClearContext
         | Act::Reload => Vec::new(),
     }
 }
@@ -365,7 +381,7 @@ pub(super) fn tick(model: &mut Model) -> Vec<Command> {
     }
     let shows_newest = |top: &&Overlay| top.page == Page::Events && top.selected == 0;
     if model.overlays.last().as_ref().is_some_and(shows_newest) {
-        let entries = crate::pages::events(model.conversation.events().iter().rev());
+        let entries = crate::pages::events(model.conversation.events().iter().rev(), model.zone());
         if let Some(top) = model.overlay() {
             top.entries = entries;
         }

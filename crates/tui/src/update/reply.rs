@@ -159,6 +159,7 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         Reply::Triggers(list) => pages::triggers(list),
         Reply::Models(models) => pages::models(models, agent),
         Reply::Skills(listed) => pages::skills(listed),
+        Reply::Context(view) => pages::context(view),
         Reply::Usage(answers) => pages::usage(answers),
         Reply::Budgets(all) => pages::budgets(all),
         Reply::DebugPrompt(prompt) => pages::prompt(prompt),

@@ -107,7 +107,7 @@ fn posture_words(agent: &Agent) -> String {
         });
     }
     if let Some(at) = &posture.wakes_at {
-        parts.push(format!("wakes at {}", clock(at)));
+        parts.push(format!("wakes at {}", clock(at, &agent.operator_time_zone)));
     }
     let state = posture.posture.replace('_', " ");
     let sentence = format!("{state}: {}", step_first(&reason));

@@ -54,7 +54,10 @@ impl Canvas<'_> {
                 let text = conversation.message_text(message_id);
                 let text = text.map_or_else(|| absent.to_owned(), |text| text.shown(BODY_BYTES));
                 let joined = if *joined { "into the running turn" } else { "" };
-                self.message(&text, &["You", &time_of_day(row.at), joined])
+                self.message(
+                    &text,
+                    &["You", &time_of_day(row.at, self.model.zone()), joined],
+                )
             }
             Content::Item(item) => self.item(item),
         }
@@ -109,7 +112,10 @@ impl Canvas<'_> {
             (Role::UserMessage, _) => {
                 let words = &item.presentation;
                 let body = words.body.as_deref().unwrap_or_default();
-                self.message(body, &[&words.title, &time_of_day(item.at)])
+                self.message(
+                    body,
+                    &[&words.title, &time_of_day(item.at, self.model.zone())],
+                )
             }
             (Role::AssistantProgress, _) => self.progress(item),
             (Role::Activity | Role::Alert | Role::Detail, _) => self.step(item),
@@ -125,7 +131,14 @@ impl Canvas<'_> {
         let words = &item.presentation;
         let style = self.theme().role(item.role);
         let speaker = self.model.agent.as_str();
-        let mut lines = vec![self.heading(&[speaker, &words.title, &time_of_day(item.at)], style)];
+        let mut lines = vec![self.heading(
+            &[
+                speaker,
+                &words.title,
+                &time_of_day(item.at, self.model.zone()),
+            ],
+            style,
+        )];
         let whole = self.conversation().brief_text(item);
         let text = whole
             .as_deref()

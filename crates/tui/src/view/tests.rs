@@ -132,6 +132,21 @@ fn skills(words: &str) -> Reply {
     Reply::Skills(Box::new(listed))
 }
 
+fn context(words: &str) -> Reply {
+    Reply::Context(Box::new(read(json!({
+        "agent_id": "main", "model_ref": "a/b", "window_tokens": 200_000, "thread_tokens": 30_000,
+        "base_tokens": 5_000, "tools_tokens": 4_000, "high_tokens": 100_000, "low_tokens": 40_000,
+        "pin_tokens": 20_000, "pinned_tokens": 700, "asked": words,
+        "cold": {"is_cold": true, "after_ms": 300_000, "fold_above_tokens": 16_000},
+        "fold": {"cause": words, "turn_index": 9, "last_turn": 6, "tokens_before": 100_400, "tokens_after": 39_000},
+        "turns": [
+            {"turn_index": 6, "tokens": 40, "folded": true},
+            {"turn_index": 7, "tokens": 700, "pinned": true, "kind": words, "began_at": words},
+            {"turn_index": 8, "tokens": 90, "kind": "timer_tick", "began_at": "2026-01-01T00:00:00Z"},
+        ],
+    }))))
+}
+
 fn models(words: &str) -> Reply {
     Reply::Models(Box::new(read(json!({"model_availability": [
         {"model": "a/ok", "available": true},
@@ -236,6 +251,7 @@ fn pages(words: &str) -> Vec<(&'static str, Question, Reply)> {
         ("/tasks", Question::Tasks, tasks(words)),
         ("/transcript", Question::Transcript, transcript(words)),
         ("/skills", Question::Skills, skills(words)),
+        ("/context", Question::Context, context(words)),
         ("/model", Question::Models, models(words)),
         ("/debug-prompt", Question::DebugPrompt, prompt(words)),
         ("/workspace", Question::Status, status("idle", words)),

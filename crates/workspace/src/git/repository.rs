@@ -29,6 +29,10 @@ pub struct Git {
     pub(super) search_path: OsString,
     /// Proxies of commands that reach another host.
     pub(super) proxies: ProxyVariables,
+    /// Milliseconds that a command which only looks may take.
+    read_ms: u64,
+    /// Bytes that a command may print.
+    most_output: usize,
 }
 
 impl Default for Git {
@@ -37,6 +41,8 @@ impl Default for Git {
             program: "git".into(),
             search_path: SEARCH_PATH.into(),
             proxies: ProxyVariables::default(),
+            read_ms: GIT_READ_MS,
+            most_output: GIT_OUTPUT_BYTES,
         }
     }
 }
@@ -58,7 +64,7 @@ impl Git {
         Self {
             program,
             search_path,
-            proxies: ProxyVariables::default(),
+            ..Self::default()
         }
     }
 
@@ -66,6 +72,13 @@ impl Git {
     #[must_use]
     pub fn with_proxies(self, proxies: ProxyVariables) -> Self {
         Self { proxies, ..self }
+    }
+
+    /// Bounds the commands that only look, and what every command prints.
+    #[must_use]
+    pub const fn with_read_bounds(mut self, read_ms: u64, most_output: usize) -> Self {
+        (self.read_ms, self.most_output) = (read_ms, most_output);
+        self
     }
 
     /// Asks the program for its version, such as `2.47.3`.
@@ -193,7 +206,7 @@ impl Repository {
     /// The command reached a bound.
     pub fn ask(&self, args: &[&str]) -> Result<GitOutput, GitError> {
         let args: Vec<&OsStr> = args.iter().map(OsStr::new).collect();
-        self.run(&mut self.command(&args), &args, GIT_READ_MS)
+        self.run(&mut self.command(&args), &args, self.git.read_ms)
     }
 
     /// Runs a command that only looks at paths that need not be UTF-8, and returns what it printed.
@@ -201,7 +214,7 @@ impl Repository {
     /// # Errors
     /// The command failed or reached a bound.
     pub(crate) fn read_os(&self, args: &[&OsStr]) -> Result<Vec<u8>, GitError> {
-        let output = self.run(&mut self.command(args), args, GIT_READ_MS)?;
+        let output = self.run(&mut self.command(args), args, self.git.read_ms)?;
         let shown: Vec<&str> = args.iter().filter_map(|arg| arg.to_str()).collect();
         self.succeeded(&shown, output)
     }
@@ -295,7 +308,7 @@ impl Repository {
             command,
             stdin,
             Duration::from_millis(limit_ms),
-            GIT_OUTPUT_BYTES,
+            self.git.most_output,
         ) {
             Ok(ended) => Ok(output_of(ended)),
             Err(ProcessError::Io(error)) => Err(GitError::NotStarted(error)),
@@ -307,7 +320,7 @@ impl Repository {
             Err(ProcessError::TooMuchOutput) => Err(GitError::TooMuchOutput {
                 command: name(),
                 dir: dir(),
-                limit: GIT_OUTPUT_BYTES,
+                limit: self.git.most_output,
             }),
         }
     }

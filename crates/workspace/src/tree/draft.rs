@@ -8,7 +8,6 @@ use super::plan::{Deed, Dirs, Plan, PlannedChange};
 use super::walk::walk;
 use super::{FileChange, NewContent, Tree};
 use std::collections::BTreeSet;
-use std::os::fd::AsFd;
 
 /// Directories one call may create; each is held open while the call runs.
 const MAX_MADE: usize = 256;
@@ -46,21 +45,23 @@ impl<'a> Draft<'a> {
                 version: VERSION,
                 root: tree.path.clone(),
                 root_identity: Some(tree.identity.clone()),
+                second_root: tree.planned_second(),
                 made: Vec::new(),
                 changes: Vec::new(),
             },
             payloads: Vec::new(),
-            dirs: Dirs::new(tree.root()?),
+            dirs: tree.dirs()?,
         };
         let mut seen = BTreeSet::new();
         for (index, replace) in wanted.iter().enumerate() {
-            let path = PlainPath::parse(&replace.path)?;
+            let (_, path) = tree.locate(&replace.path)?;
             let refused = |why| TreeError::Refused {
                 path: path.whole.to_owned(),
                 why,
             };
             let dir = draft.resolve(tree, path)?;
-            if !seen.insert(join(&dir, path.name)) {
+            // Both roots may contain the same file.
+            if !seen.insert(tree.path().join(join(&dir, path.name))) {
                 return Err(refused("the same file is named twice in one call"));
             }
             let found = draft.read(&dir, path, replace.before.as_deref())?;
@@ -86,13 +87,15 @@ impl<'a> Draft<'a> {
 
     /// Resolves the directory of a path; its existing part is held open from here on.
     fn resolve(&mut self, tree: &Tree, path: PlainPath<'_>) -> Result<Vec<String>, TreeError> {
-        let walked = walk(tree.dir.as_fd(), path)?;
+        let root = tree.root_of(path.whole);
+        let walked = walk(root.dir, path)?;
+        let mark = root.mark.map(str::to_owned);
+        let mut there: Vec<String> = mark.into_iter().chain(walked.there).collect();
         if let Some(dir) = walked.dir {
-            self.dirs.hold(walked.there.clone(), dir);
+            self.dirs.hold(there.clone(), dir);
         }
-        let mut dir = walked.there;
-        dir.extend(walked.missing);
-        Ok(dir)
+        there.extend(walked.missing);
+        Ok(there)
     }
 
     /// Adds the missing directories to the plan.

@@ -9,6 +9,7 @@ use super::error::{TreeError, at};
 use super::file::{self, ReadFailure};
 use super::path::is_reserved;
 use super::plan::Plan;
+use super::second::beneath;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -130,10 +131,12 @@ impl Journal {
             .next()
             .and_then(|line| serde_json::from_slice(line).ok())
             .ok_or_else(|| self.damaged_error())?;
-        let names = plan
-            .changes
-            .iter()
-            .flat_map(|change| change.dir.iter().chain([&change.name, &change.side]));
+        let second = plan.second_root.as_ref();
+        let names = plan.changes.iter().flat_map(|change| {
+            let dir = beneath(&change.dir, second).iter();
+            dir.chain([&change.name, &change.side])
+        });
+        let made = plan.made.iter().flat_map(|made| beneath(made, second));
         let plain = |name: &String| {
             !name.is_empty()
                 && name != "."
@@ -141,7 +144,7 @@ impl Journal {
                 && !name.contains('/')
                 && !is_reserved(name)
         };
-        if plan.version != VERSION || !names.chain(plan.made.iter().flatten()).all(plain) {
+        if plan.version != VERSION || !names.chain(made).all(plain) {
             return Err(self.damaged_error());
         }
         let phases = lines.filter_map(|line| serde_json::from_slice(line).ok());

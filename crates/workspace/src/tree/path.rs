@@ -18,42 +18,49 @@ const RESERVED: [&str; 2] = [".git", ".holon"];
 pub(super) struct PlainPath<'a> {
     /// The path as written.
     pub(super) whole: &'a str,
+    /// Its part beneath the root.
+    below: &'a str,
     pub(super) name: &'a str,
 }
 
 impl<'a> PlainPath<'a> {
-    /// Parses and checks a path.
+    /// Parses and checks a relative path.
     pub(super) fn parse(whole: &'a str) -> Result<Self, TreeError> {
+        Self::parse_below(whole, whole)
+    }
+
+    /// Parses and checks the part of a path that lies beneath its root.
+    pub(super) fn parse_below(whole: &'a str, below: &'a str) -> Result<Self, TreeError> {
         let refused = |why| {
             Err(TreeError::Refused {
                 path: whole.to_owned(),
                 why,
             })
         };
-        if whole.is_empty() || whole.contains('\0') {
+        if below.is_empty() || below.contains('\0') {
             return refused("it is empty or contains a NUL byte");
         }
-        if whole.starts_with('/') || whole.split('/').any(|name| name == "..") {
+        if below.starts_with('/') || below.split('/').any(|name| name == "..") {
             return Err(TreeError::Escape {
                 path: whole.to_owned(),
             });
         }
-        if whole.len() > MAX_BYTES || whole.split('/').count() > MAX_COMPONENTS {
+        if below.len() > MAX_BYTES || below.split('/').count() > MAX_COMPONENTS {
             return refused("it is longer than 4096 bytes or deeper than 64 directories");
         }
-        if whole.split('/').any(|name| name.is_empty() || name == ".") {
+        if below.split('/').any(|name| name.is_empty() || name == ".") {
             return refused("it has an empty or `.` component; write the path plainly");
         }
-        if whole.split('/').any(is_reserved) {
+        if below.split('/').any(is_reserved) {
             return refused("`.git` and `.holon` belong to git and to the runtime");
         }
-        let name = whole.rsplit('/').next().unwrap_or(whole);
-        Ok(Self { whole, name })
+        let name = below.rsplit('/').next().unwrap_or(below);
+        Ok(Self { whole, below, name })
     }
 
     /// Iterates over the components before the last.
     pub(super) fn parents(self) -> impl DoubleEndedIterator<Item = &'a str> {
-        self.whole
+        self.below
             .split('/')
             .rev()
             .skip(1)

@@ -3,6 +3,7 @@
 use super::disk::open_dir;
 use super::file::{EntryState, Image, compare_entry};
 use super::path::join;
+use super::second::PlannedRoot;
 use super::{Leftover, RootIdentity};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub(super) struct Plan {
     /// Identity of the root; absent in journals of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) root_identity: Option<RootIdentity>,
+    /// Root of the paths that begin with its path. Absent if the plan has one root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) second_root: Option<PlannedRoot>,
     /// Directories to create, parents before children.
     pub(super) made: Vec<Vec<String>>,
     pub(super) changes: Vec<PlannedChange>,
@@ -135,9 +139,13 @@ impl Dirs {
     }
 
     fn descend(&self, path: &[String]) -> Result<Option<OwnedFd>, Errno> {
+        let (mark, names) = path.split_at(path.iter().take_while(|name| is_root(name)).count());
+        let Some(root) = self.held(mark) else {
+            return Ok(None);
+        };
         let mut here: Option<OwnedFd> = None;
-        for name in path {
-            let from = here.as_ref().unwrap_or(&self.root);
+        for name in names {
+            let from = here.as_ref().map_or(root, AsFd::as_fd);
             match open_dir(from, name) {
                 Ok(dir) => here = Some(dir),
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(None),
@@ -146,4 +154,9 @@ impl Dirs {
         }
         Ok(here)
     }
+}
+
+/// Returns true for the component that stands for a second root.
+fn is_root(name: &str) -> bool {
+    name.starts_with('/')
 }

@@ -78,7 +78,7 @@ pub(super) fn settle_with(disk: Disk<'_>, journal: &Path) -> Result<SettleOutcom
     let Some(Record { plan, phase }) = journal.load()? else {
         return Ok(SettleOutcome::Nothing);
     };
-    let dirs = || Tree::reopen(&plan).map(|tree| Dirs::new(tree.dir));
+    let dirs = || Tree::reopen(&plan)?.dirs();
     let undone = match phase {
         Phase::Done => {
             // The answer does not depend on the cleanup, for which the tree must still exist.

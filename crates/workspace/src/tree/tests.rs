@@ -4,6 +4,7 @@
 mod crash;
 mod disturb;
 mod fault;
+mod second;
 
 use super::disk::{Disk, Hook, NoHook};
 use super::replace::replace;

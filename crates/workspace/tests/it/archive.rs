@@ -23,6 +23,7 @@ const SECRET: &str = "host-secret-0123456789";
 fn empty_record() -> ArchiveRecord {
     ArchiveRecord {
         profile_preset: ProfilePreset::PublicNamed,
+        thread_tokens: None,
         model: None,
         workspaces: Vec::new(),
         work_items: Vec::new(),

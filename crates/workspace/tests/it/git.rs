@@ -11,3 +11,4 @@ mod interrupted;
 mod parts;
 mod records;
 mod selecting;
+mod state;

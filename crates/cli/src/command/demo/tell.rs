@@ -145,6 +145,8 @@ fn words(event: &Event) -> Option<String> {
         | Event::AgentModelOverrideCleared(_)
         | Event::MaxOutputTokensRecovery(_)
         | Event::TurnLocalCompactionApplied(_)
+        | Event::ThreadFolded(_)
+        | Event::ThreadChangeRequested(_)
         | Event::TaskResultReceived(_)
         | Event::TaskChildSpawned(_)
         | Event::SupervisedChildTaskMonitorReattached(_)

@@ -122,9 +122,12 @@ pub(super) async fn print_page(
     match output.format() {
         Format::Json => output.json(&briefs),
         Format::Text if briefs.is_empty() => output.say("no briefs there"),
-        Format::Text => briefs
-            .iter()
-            .for_each(|brief| output.row(&row::brief(brief))),
+        Format::Text => {
+            let zone = check_agent(host, host.agent()).await?;
+            for brief in &briefs {
+                output.row(&row::brief(brief).in_zone(&zone));
+            }
+        }
     }
     Ok(Exit::Done)
 }
@@ -132,7 +135,7 @@ pub(super) async fn print_page(
 /// Prints the existing briefs, then each new one by its id. Opens the stream before it reads, so that no brief is missed.
 async fn follow_briefs(host: &Host, limit: u64, output: &Output) -> Result<Exit, Failure> {
     let agent_id = host.agent_id().await?;
-    check_agent(host, &agent_id).await?;
+    check_agent(host, Some(&agent_id)).await?;
     let mut stream = open_stream(host, &agent_id).await?;
     let existing = read(host, Some(&agent_id), limit).await?;
     for brief in &existing {

@@ -111,6 +111,7 @@ fn a_renewed_credential_ends_a_long_pause_for_the_allowance_of_another_model() {
     world.send(Input::AttemptFailed {
         stamp,
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure: ModelFailure {

@@ -205,6 +205,7 @@ fn a_held_result_that_a_refused_request_contained_gets_a_turn_of_its_own() {
     world.send(Input::AttemptFailed {
         stamp: world.stamp().expect("a model is asked"),
         attempt: Box::new(FailedAttempt {
+            shown: Default::default(),
             implausible_usage: None,
             answer_tokens: 0,
             failure,

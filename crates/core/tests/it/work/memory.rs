@@ -2,9 +2,11 @@
 
 use super::*;
 use holon_core::input::AfterAbort;
-use holon_domain::limits::{EPISODE_TURNS, MEMORY_FILES, RECENT_MESSAGES, RECENT_TURNS};
+use holon_domain::limits::{EPISODE_TURNS, MEMORY_FILES};
+use holon_domain::log::LogEntry;
 use holon_domain::memory::{EpisodeBoundary, MemoryChangeReason, MemoryField, WorkingMemory};
 use holon_domain::model::ModelFailureKind;
+use holon_domain::thread::{FoldCause, ThreadFold};
 use holon_domain::tool::ToolEnvelope;
 use holon_domain::work_item::{TodoItem, TodoState};
 use serde_json::{Value, json};
@@ -423,19 +425,41 @@ fn a_temporary_agent_remembers_nothing() {
 }
 
 #[test]
-fn messages_before_the_history_of_the_next_prompt_are_counted() {
+fn messages_of_turns_that_a_fold_took_are_counted() {
     let mut world = states::idle();
-    for turn in 1..=4 * RECENT_TURNS {
+    for _ in 0..6 {
         chat(&mut world);
-        let first = holon_domain::prompt_plan::first_turn_shown(turn + 1);
-        let shown = RECENT_MESSAGES as u64;
-        // Every turn took one message, so those of the turns before the first one shown are gone.
-        let expected = first.saturating_sub(1).max(turn.saturating_sub(shown));
-        assert_eq!(
-            world.agent.totals.compacted_messages, expected,
-            "after turn {turn}"
-        );
     }
+    assert_eq!(world.agent.totals.compacted_messages, 0);
+    world.send(make::admit(make::prompt(Priority::Normal)));
+    let fold = ThreadFold {
+        cause: FoldCause::HighMark,
+        from_entry: 13,
+        last_turn: 4,
+        turns: Vec::new(),
+        omitted: 4,
+        episodes: Vec::new(),
+        kept_messages: 2,
+        tokens_before: 9_000,
+        tokens_after: 3_000,
+    };
+    let answer = ModelAnswer {
+        fold: Some(fold.clone()),
+        ..ModelAnswer::words("Done.")
+    };
+    world.send(answer.to(&world));
+    assert_eq!(world.agent.totals.compacted_messages, 4, "of six and one");
+    let thread = &world.agent.thread;
+    assert_eq!((thread.from_entry, thread.sealed_from), (13, 7));
+    let at = thread.fold.expect("a fold");
+    // Positions begin at 1.
+    let from_fold = &world.log[usize::try_from(at).unwrap() - 1..];
+    let entries: Vec<&LogEntry> = from_fold.iter().map(|(_, entry)| entry).collect();
+    assert_eq!(entries[0], &LogEntry::ThreadFold(fold));
+    let begins_base = entries
+        .iter()
+        .any(|entry| matches!(entry, LogEntry::Frame(_)));
+    assert!(begins_base, "the frame stands behind the fold");
 }
 
 #[test]

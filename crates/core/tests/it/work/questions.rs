@@ -4,6 +4,7 @@ use super::*;
 use holon_core::assess::{AssessmentInput, assess};
 use holon_core::input::AfterAbort;
 use holon_domain::authority::AuthorityClass;
+use holon_domain::brief::BriefText;
 use holon_domain::closure::WaitingReason;
 use holon_domain::message::Body;
 use holon_domain::summary::Posture;
@@ -53,6 +54,48 @@ fn join(world: &mut World) {
 
 fn effects(world: &World) -> Vec<WaitEffect> {
     notes(world).into_iter().map(|note| note.effect).collect()
+}
+
+#[test]
+fn the_operator_reads_the_reason_of_a_wait_beside_its_question_once() {
+    const REASON: &str = "your word about the release, then I publish it";
+    let cases = [
+        ("The tests pass.", REASON, 1),
+        (
+            "I need your word about the release, then I publish it.",
+            REASON,
+            1,
+        ),
+        ("", REASON, 1),
+        ("The tests pass.", "Shall I go on with step 2?", 0),
+    ];
+    for (words, reason, times) in cases {
+        let mut world = states::calling_model();
+        let new = NewWait {
+            reason: reason.to_owned(),
+            question: Some(yes_or_no()),
+            ..new_wait(vec![WakeCondition::Operator])
+        };
+        let said = ModelAnswer {
+            words,
+            ..ModelAnswer::calls(vec![("WaitFor", Ok(Intent::WaitFor(new)))])
+        };
+        world.send(said.to(&world));
+        let brief = world.briefs.last().expect("the outcome of the turn");
+        let action = brief.action_required.as_ref().expect("it asks");
+        let text = match &brief.text {
+            BriefText::Words(text) => text.clone(),
+            BriefText::Round(_) | BriefText::Report(_) => words.to_owned(),
+        };
+        let read = format!("{text}\n\n{}", action.next_step);
+        assert_eq!(
+            read.matches("Shall I go on with step 2?").count(),
+            1,
+            "{read}"
+        );
+        assert_eq!(read.matches(REASON).count(), times, "{read}");
+        assert_eq!(read.matches(wait(&world).id.as_str()).count(), 1, "{read}");
+    }
 }
 
 #[test]
@@ -369,7 +412,7 @@ fn what_ends_a_wait_for_an_operator_is_said_as_it_is() {
     let name = wait(&world).id.to_string();
     assert_eq!(
         wait(&world).answer_words(),
-        format!("a message of the operator that names {name}")
+        format!("a message of the operator that contains {name}")
     );
     let (world, _) = waiting(vec![WakeCondition::Operator]);
     assert_eq!(wait(&world).answer_words(), "a message of the operator");

@@ -6,7 +6,7 @@ use holon_core::input::RunningPause;
 use holon_domain::Timestamp;
 use holon_domain::limits;
 use holon_domain::message::Origin;
-use holon_domain::timer::{DueTime, TimerStatus};
+use holon_domain::timer::{DueTime, NO_ZONE, TimerStatus};
 
 pub(super) const MINUTE: u64 = 60_000;
 pub(super) const HOUR: u64 = 60 * MINUTE;
@@ -263,8 +263,11 @@ fn the_tick_of_a_timer_names_its_planned_and_its_actual_time() {
     let (words, _) = began_with(&world);
     let (planned, fired) = (make::T0.plus_millis(MINUTE), world.now);
     assert!(words.starts_with("look at the mail\n"), "{words}");
-    let times =
-        format!("Timer {id}: planned for {planned}, fired at {fired}; 2 more slots passed since.");
+    let times = format!(
+        "made {} by your operator, every 1 minute), tick 1: planned for {planned}, fired at {fired}; 2 more slots passed since.",
+        make::T0
+    );
+    assert!(words.contains(&format!("Your timer {id} (")), "{words}");
     assert!(words.ends_with(&times), "{words}");
 }
 
@@ -502,4 +505,26 @@ fn a_fire_names_the_slot_that_is_planned_next() {
     });
     assert_eq!(named, Some(world.timers[0].next_fire_at));
     assert_eq!(named, Some(Some(first.plus_millis(30_000))));
+}
+
+#[test]
+fn a_cron_timer_without_a_zone_takes_that_of_the_operator_and_keeps_it() {
+    let mut world = states::idle();
+    world.host.operator_zone = "Asia/Kathmandu".to_owned();
+    let zone_of = |world: &World, at: usize| match &world.timers[at].schedule {
+        TimerSchedule::Cron { time_zone, .. } => time_zone.clone(),
+        other => panic!("{other:?}"),
+    };
+    timer(&mut world, cron("0 9 * * *", NO_ZONE));
+    timer(&mut world, cron("0 9 * * *", "UTC"));
+    assert_eq!(zone_of(&world, 0), "Asia/Kathmandu");
+    assert_eq!(zone_of(&world, 1), "UTC");
+    let slot = |at: usize| world.timers[at].next_fire_at.expect("a slot").as_millis();
+    let day = 24 * 3_600_000;
+    let nine = |offset_minutes: i64| (9 * 60 - offset_minutes) * 60_000;
+    assert_eq!(slot(0).rem_euclid(day), nine(5 * 60 + 45));
+    assert_eq!(slot(1).rem_euclid(day), nine(0));
+    world.host.operator_zone = "Europe/Berlin".to_owned();
+    world.let_due_come();
+    assert_eq!(zone_of(&world, 0), "Asia/Kathmandu", "it keeps its zone");
 }

@@ -1,5 +1,7 @@
 //! Tests of patch outcomes, and of journals that a crash leaves behind.
 
+mod home;
+
 use super::*;
 use holon_domain::workspace::WorkspaceEntry;
 use holon_domain::{AgentId, WorkspaceId};

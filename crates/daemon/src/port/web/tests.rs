@@ -49,6 +49,7 @@ fn page(url: &str) -> WebFetch {
     WebFetch {
         url: url.to_owned(),
         max_chars: None,
+        offset: 0,
         extract_mode: ExtractMode::Auto,
     }
 }
@@ -92,6 +93,29 @@ async fn a_page_of_a_permitted_host_is_read_as_external_text() {
         };
         let short = permitted.fetch(short).await.expect("a page");
         assert_eq!((short.text.as_str(), short.truncated), ("# Go", true));
+        assert_eq!(short.next_offset, Some(4));
+        let part = |offset| WebFetch {
+            offset,
+            max_chars: Some(7),
+            ..page(&url)
+        };
+        let next = permitted.fetch(part(4)).await.expect("a page");
+        assert_eq!(
+            (next.text.as_str(), next.next_offset),
+            ("ne\n\nLoo", Some(11))
+        );
+        let last = permitted.fetch(part(14)).await.expect("a page");
+        assert_eq!(
+            (last.text.as_str(), last.next_offset),
+            ("lsewher", Some(21))
+        );
+        let past = permitted.fetch(part(500)).await.expect_err("no text");
+        assert_eq!(past.kind, ToolErrorKind::InvalidToolInput);
+        assert!(
+            past.message.contains("has 23 characters"),
+            "{}",
+            past.message
+        );
         let refused = web("").fetch(page(&url)).await.expect_err("refused");
         assert_eq!(refused.kind, ToolErrorKind::NetworkDenied);
     })

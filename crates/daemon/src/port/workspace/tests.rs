@@ -79,6 +79,12 @@ impl House {
         Workspaces::new(
             selection,
             Attachments::new(ClaimFolders::of_host(self.dir.path())),
+            HostFacts {
+                system: "linux".to_owned(),
+                name: "workshop".to_owned(),
+                shell: "/bin/sh".to_owned(),
+                has_ripgrep: true,
+            },
         )
     }
 }

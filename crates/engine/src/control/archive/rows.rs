@@ -74,6 +74,7 @@ pub(super) fn read_rows(
     let record = ArchiveRecord {
         profile_preset: agent.identity.profile_preset,
         model: ArchivedModel::of(&agent.settings),
+        thread_tokens: agent.thread_tokens,
         workspaces: agent.attached_workspaces().as_slice().to_vec(),
         work_items: items.iter().map(ArchivedWorkItem::of).collect(),
         current_work_item_id: agent

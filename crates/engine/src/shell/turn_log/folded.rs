@@ -80,6 +80,8 @@ fn shorten_entry(entry: &LogEntry) -> LogEntry {
         | LogEntry::Interjection { .. }
         | LogEntry::ContinuationPrompt { .. }
         | LogEntry::Recap(_)
+        | LogEntry::ThreadFold(_)
+        | LogEntry::Shortened(_)
         | LogEntry::RuntimeFailure { .. } => {}
     }
     short
@@ -93,8 +95,8 @@ fn cut(text: &mut String) {
     }
 }
 
-/// Member of a result whose end a recap quotes.
-const READ_FROM_END: &str = "stderr_preview";
+/// Members of a result whose end a recap quotes.
+const READ_FROM_END: [&str; 2] = ["stdout_preview", "stderr_preview"];
 
 fn cut_beginning(text: &mut String) {
     // Blank lines at the end say nothing.
@@ -110,10 +112,11 @@ fn cut_all(value: &mut Value) {
         Value::Array(members) => members.iter_mut().for_each(cut_all),
         Value::Object(members) => {
             for (name, member) in members {
-                if let (READ_FROM_END, Value::String(text)) = (name.as_str(), &mut *member) {
-                    cut_beginning(text);
-                } else {
-                    cut_all(member);
+                match member {
+                    Value::String(text) if READ_FROM_END.contains(&name.as_str()) => {
+                        cut_beginning(text);
+                    }
+                    member => cut_all(member),
                 }
             }
         }
@@ -139,7 +142,7 @@ mod tests {
                 "envelope": {
                     "tool_name": "ExecCommand", "status": "success", "summary_text": "exit 0",
                     "result": {
-                        "stdout_preview": "x".repeat(bytes), "task_id": "task_7",
+                        "stdout_preview": format!("{}2 passed\n", "x".repeat(bytes)), "task_id": "task_7",
                         "stderr_preview": format!("{}error: no such file\n\n", "warning\n".repeat(bytes / 8)),
                     },
                 },
@@ -178,6 +181,8 @@ mod tests {
             panic!("a success");
         };
         assert_eq!(result["task_id"], "task_7");
+        let printed = result["stdout_preview"].as_str().expect("a text");
+        assert!(printed.ends_with("2 passed"), "{printed}");
         let complaints = result["stderr_preview"].as_str().expect("a text");
         assert!(
             complaints.ends_with("\nerror: no such file"),

@@ -191,9 +191,11 @@ impl KernelBench {
             reminder: None,
             reminder_text: None,
             compaction: None,
+            fold: None,
             kept: Vec::new(),
             context: ContextSize::default(),
             context_management: None,
+            overlap: None,
             learned: None,
             server: Default::default(),
             timing: RoundTiming {

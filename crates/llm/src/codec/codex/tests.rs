@@ -106,7 +106,9 @@ fn streams_are_read_as_the_golden_files_say() {
                     "{name}"
                 );
             }
-            Err(other @ (Fault::Malformed { .. } | Fault::CutOff)) => panic!("{name}: {other:?}"),
+            Err(other @ (Fault::Malformed { .. } | Fault::NotJson { .. } | Fault::CutOff)) => {
+                panic!("{name}: {other:?}")
+            }
         }
     }
 }
@@ -266,12 +268,12 @@ fn a_stream_that_a_filter_ended_keeps_its_text_and_loses_its_calls() {
 }
 
 #[test]
-fn an_event_that_is_not_json_is_malformed_unless_its_data_is_skipped() {
+fn an_event_that_is_not_json_is_a_fault_unless_its_data_is_skipped() {
     let broken = |name: Option<&str>| assembler(MOST).event(name, "{\"type\":", &mut |_| {});
-    assert!(matches!(broken(None), Err(Fault::Malformed { .. })));
+    assert!(matches!(broken(None), Err(Fault::NotJson { .. })));
     assert!(matches!(
         broken(Some("response.completed")),
-        Err(Fault::Malformed { .. })
+        Err(Fault::NotJson { .. })
     ));
     assert_eq!(
         broken(Some("response.function_call_arguments.delta")),

@@ -11,8 +11,8 @@ fn model() -> ModelRef {
     ModelRef::parse(MODEL).expect("a model reference")
 }
 
-fn steps_of(conversation: &[ConversationItem]) -> Vec<Step<'_>> {
-    steps(conversation, &model())
+fn converted(conversation: &[ConversationItem]) -> Vec<Step<'_>> {
+    steps_of(conversation, &model())
 }
 
 fn answers<'a>(step: &'a Step<'_>) -> Vec<(&'a str, &'a str, bool)> {
@@ -50,7 +50,7 @@ fn results_stand_after_their_calls_in_the_order_of_the_calls_wherever_they_were(
         user("Wait."),
         failure("call_1", "one"),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(
         answers(&steps[1]),
         vec![("call_1", "one", true), ("call_2", "two", false)]
@@ -68,7 +68,7 @@ fn a_call_without_a_result_is_answered_as_failed_and_an_empty_result_gets_a_word
         ),
         result("call_2", " \n"),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(
         answers(&steps[1]),
         vec![("call_1", NO_RESULT, true), ("call_2", EMPTY_RESULT, false)]
@@ -84,7 +84,7 @@ fn a_result_without_a_call_becomes_text_in_its_place() {
         assistant_turn(MODEL, vec![text("Fine.")]),
         user("And?"),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     let stray = format!("{STRAY_RESULT}\nthe harvest was good");
     assert_eq!(steps[1], Step::User(stray.into()));
     assert_eq!(steps.len(), 4);
@@ -98,7 +98,7 @@ fn a_second_result_is_dropped_if_it_is_equal_and_kept_as_text_otherwise() {
         result("call_1", "dry"),
         result("call_1", "wet"),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(answers(&steps[1]), vec![("call_1", "dry", false)]);
     assert_eq!(steps[2], Step::User(format!("{STRAY_RESULT}\nwet").into()));
     assert_eq!(steps.len(), 3);
@@ -114,7 +114,7 @@ fn calls_that_share_an_id_get_an_id_and_a_result_each() {
         result("call_1", "first"),
         result("call_1", "second"),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(
         answers(&steps[1]),
         vec![("call_1", "first", false), ("call_1_2", "second", false)]
@@ -133,7 +133,7 @@ fn an_id_goes_back_only_to_the_model_that_gave_it_and_only_once() {
             own_call("call_5", MODEL, "", json!({})),
         ],
     )];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(
         ids(&steps),
         vec!["own", "call_2", "call_3", "call_4", "call_5"]
@@ -155,7 +155,7 @@ fn stored_ids_and_names_that_no_protocol_takes_are_respelled() {
         provider_id: None,
     });
     let conversation = [assistant_turn(MODEL, vec![odd, nameless])];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(ids(&steps), vec!["call_1_", "unknown"]);
     let Some(Step::Assistant(parts)) = steps.first() else {
         panic!("{steps:?}");
@@ -184,7 +184,7 @@ fn sealed_reasoning_returns_only_to_the_model_that_sealed_it_and_never_alone() {
         user("Yes?"),
         assistant_turn(MODEL, vec![sealed("mine", MODEL, "m")]),
     ];
-    let steps = steps_of(&conversation);
+    let steps = converted(&conversation);
     assert_eq!(
         steps,
         vec![
@@ -208,7 +208,7 @@ fn no_message_is_empty_and_the_last_one_is_not_the_assistants() {
         assistant_turn(MODEL, vec![text("Done.")]),
     ];
     assert_eq!(
-        steps_of(&conversation),
+        converted(&conversation),
         vec![
             Step::Assistant(vec![ReplyPart::Text("Done.")]),
             Step::User(GO_ON.into()),

@@ -32,6 +32,7 @@ pub(super) fn any_request() -> impl Strategy<Value = ModelRequest> {
             model: ModelRef::parse("any/model").expect("a reference"),
             round: 1,
             frame: sample::frame(system, context),
+            thread: Vec::new(),
             conversation,
             tools: tools.into(),
             max_output_tokens: limit,

@@ -6,7 +6,7 @@
 
 use super::INPUT;
 use super::input::assistant;
-use crate::codec::dialogue::{Step, steps};
+use crate::codec::dialogue::{Step, steps_of};
 use crate::codec::{Body, DecodedReply, Item};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
@@ -98,7 +98,7 @@ fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Item> {
         model_ref: lineage.clone(),
         blocks: blocks.collect(),
     };
-    steps(&[item], &request.model)
+    steps_of(&[item], &request.model)
         .iter()
         .flat_map(|step| match step {
             Step::Assistant(parts) => assistant(parts, &request.tools),

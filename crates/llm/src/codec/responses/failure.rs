@@ -30,7 +30,7 @@ pub(crate) fn error_fault(error: &Value) -> Fault {
             kind: narrow_kind(kind, &names, &message),
             message: sentence(error, names.first().copied(), &message),
         },
-        other @ (Fault::Malformed { .. } | Fault::CutOff) => other,
+        other @ (Fault::Malformed { .. } | Fault::NotJson { .. } | Fault::CutOff) => other,
     }
 }
 

@@ -70,18 +70,10 @@ enum ContentPart<'a> {
     InputImage { image_url: String },
 }
 
-/// Builds the input: the context as one message, then the conversation; never empty.
+/// Builds the input: earlier turns, the context and the conversation, each text a message of its own; never empty.
 pub(crate) fn input(request: &ModelRequest) -> Vec<Item> {
     let mut items = Vec::new();
-    let context: Vec<ContentPart<'_>> = nonblank_blocks(&request.frame.context_blocks)
-        .map(|block| ContentPart::InputText {
-            text: Cow::Borrowed(&block.text),
-        })
-        .collect();
-    if !context.is_empty() {
-        items.push(user(context));
-    }
-    for step in steps(&request.conversation, &request.model) {
+    for step in steps(request) {
         match step {
             Step::Assistant(parts) => items.extend(assistant(&parts, &request.tools)),
             Step::Results(answered) => {

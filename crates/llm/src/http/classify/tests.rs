@@ -31,7 +31,7 @@ fn each_status_without_a_message_has_its_class() {
             429 => Kind::RateLimited,
             400..=499 => Kind::UnsupportedTransport,
             500..=599 => Kind::ServerError,
-            _ => Kind::InvalidResponse,
+            _ => Kind::NotJson,
         };
         assert_eq!(kind(status, ""), expected, "{status}");
     }

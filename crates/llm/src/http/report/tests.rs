@@ -182,7 +182,7 @@ fn a_redirect_names_the_host_and_nothing_else_of_its_target() {
             &headers.into_iter().collect(),
             &ErrorBody::plain("moved"),
         );
-        assert_eq!(failure.kind, Kind::InvalidResponse);
+        assert_eq!(failure.kind, Kind::NotJson);
         assert!(failure.message.contains(names), "{}", failure.message);
         assert!(!failure.message.contains("canary"), "{}", failure.message);
     }

@@ -56,6 +56,12 @@ impl House {
         self.turn_with(Some(frame(stable, agent_scoped)));
     }
 
+    /// Moves the beginning of the thread to a turn. Each turn has three entries.
+    fn fold_before_turn(&mut self, turn: u64) {
+        self.scribe.record.thread.from_entry = turn * 3 - 2;
+        self.commit();
+    }
+
     /// Which of these texts are stored.
     fn texts<'a>(&self, hashes: &[&'a str]) -> Vec<&'a str> {
         let mut there = hashes.to_vec();
@@ -94,6 +100,7 @@ fn a_text_goes_with_the_last_turn_whose_frame_names_it() {
         let hash = if turn % 2 == 0 { "even" } else { "odd" };
         house.framed_turn("lasting", hash);
     }
+    house.fold_before_turn(20);
     let all = ["lasting", "old", "again", "between", "even", "odd"];
     assert_eq!(house.texts(&all), all);
     // One turn goes at a time, so that each text is seen to go with its last one.
@@ -155,6 +162,7 @@ fn a_text_that_another_agent_names_stays() {
     crate::apply(&mut house.db, no, &other.fact(kept).decide()).expect("writes");
     house.framed_turn("shared", "own");
     house.turns(100);
+    house.fold_all();
     house.trim_as_previewed();
     assert_eq!(house.texts(&["shared", "own"]), ["shared"]);
 }
@@ -168,12 +176,14 @@ fn a_text_of_an_earlier_build_goes_when_all_entries_of_that_time_are_gone() {
     for _ in 0..50 {
         house.framed_turn("lasting", "new");
     }
+    house.fold_before_turn(30);
     house.trim_as_previewed();
     let all = ["lasting", "old", "older build", "new"];
     assert_eq!(house.texts(&all), all, "their last use is not known");
     for _ in 0..50 {
         house.framed_turn("lasting", "new");
     }
+    house.fold_before_turn(80);
     house.trim_as_previewed();
     assert_eq!(house.texts(&all), ["lasting", "new"]);
 }
@@ -201,6 +211,7 @@ fn an_output_file_that_a_kept_turn_names_stays_until_that_turn_goes() {
             house.alter("DELETE FROM output_refs");
         }
         house.turns(40);
+        house.fold_all();
         let outputs = |house: &mut House, turns: u64| -> Vec<String> {
             let rule = OlderThan(super::second(turns + 1));
             let preview = house
@@ -223,6 +234,7 @@ fn an_output_file_goes_when_its_task_is_forgotten_after_its_turn() {
     house.scribe.task("kept", TaskStatus::Completed);
     house.commit();
     house.turns(60);
+    house.fold_all();
     let rule = |turn| OlderThan(super::second(turn));
     let step = house.trim(rule(10)).expect("a step");
     assert!(step.outputs.is_empty(), "{step:?}");

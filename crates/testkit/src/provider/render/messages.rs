@@ -27,10 +27,11 @@ pub(super) fn document(voice: &Voice<'_>) -> Value {
     });
     if let Some(usage) = voice.spoken.usage {
         // Unlike in other protocols, cached tokens are not part of the input.
+        let cached = usage.cached + usage.written;
         message["usage"] = json!({
-            "input_tokens": usage.input.saturating_sub(usage.cached),
+            "input_tokens": usage.input.saturating_sub(cached),
             "cache_read_input_tokens": usage.cached,
-            "cache_creation_input_tokens": 0,
+            "cache_creation_input_tokens": usage.written,
             "output_tokens": usage.output,
         });
     }

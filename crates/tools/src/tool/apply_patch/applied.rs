@@ -93,17 +93,26 @@ impl<T> Remark<T> {
 /// Renders an applied patch: a line for each file, then the remarks.
 pub(crate) fn text(record: &AppliedRecord) -> String {
     let mut lines: Vec<String> = record.changed_files.iter().map(line).collect();
-    lines.extend(remarks("note", &record.diagnostics, |remark| {
+    // Counts are not used to find a place, so a wrong one says nothing about the change.
+    let is_of_use = |remark: &&Remark<PatchDiagnostic>| match remark {
+        Remark::Fields(fields) => fields.kind != "count_mismatch",
+        Remark::Line(_) => true,
+    };
+    let notes: Vec<&Remark<PatchDiagnostic>> =
+        record.diagnostics.iter().filter(is_of_use).collect();
+    lines.extend(remarks("note", &notes, |remark| {
         format!("{}: {}", remark.path, remark.message)
     }));
-    lines.extend(remarks("ignored", &record.ignored_metadata, |ignored| {
-        format!("{}: {} {}", ignored.path, ignored.kind, ignored.value)
-    }));
+    lines.extend(remarks(
+        "ignored",
+        &record.ignored_metadata.iter().collect::<Vec<_>>(),
+        |ignored| format!("{}: {} {}", ignored.path, ignored.kind, ignored.value),
+    ));
     lines.join("\n")
 }
 
 /// Renders the first remarks of a kind, and the number of the others.
-fn remarks<T>(label: &str, remarks: &[Remark<T>], of_fields: fn(&T) -> String) -> Vec<String> {
+fn remarks<T>(label: &str, remarks: &[&Remark<T>], of_fields: fn(&T) -> String) -> Vec<String> {
     let shown = remarks.iter().take(SHOWN);
     let mut lines: Vec<String> = shown
         .map(|remark| format!("{label}: {}", remark.line(of_fields)))

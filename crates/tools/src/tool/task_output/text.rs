@@ -5,6 +5,7 @@ use super::envelope::{
 };
 use crate::lines::{FenceKey, line, section, strip_complaints};
 use holon_domain::delegation::{ChildSupervision, CleanupStatus};
+use holon_domain::marker;
 use holon_domain::task::TaskOutputSnapshot;
 use std::fmt::Write as _;
 
@@ -36,8 +37,10 @@ pub(crate) fn text(result: &TaskOutputResult, key: FenceKey<'_>) -> String {
     };
     let complaints = task.stderr_preview.as_deref().unwrap_or_default();
     let output = strip_complaints(&task.output_preview, complaints);
-    section(&mut text, key, name, output);
-    section(&mut text, key, "stderr", complaints);
+    // A child or a command might write the markers of messages.
+    section(&mut text, key, name, &marker::without_markers(output));
+    let shown = marker::without_markers(complaints);
+    section(&mut text, key, "stderr", &shown);
     for beyond in &result.beyond_end {
         line(&mut text, &too_far(*beyond));
     }

@@ -69,6 +69,7 @@ fn every_key_of_a_page_is_shown_at_80_columns() {
         "/triggers",
         "/workspace",
         "/skills",
+        "/context",
         "/model",
     ] {
         let mut model = with_history(80, 24, Vec::new());

@@ -233,6 +233,47 @@ fn what_ends_something_asks_twice() {
 }
 
 #[test]
+fn a_conversation_is_pinned_by_its_turns_and_folded_and_cleared_as_a_whole() {
+    let mut model = with_history(80, 24, Vec::new());
+    let view = json!({
+        "agent_id": "main", "thread_tokens": 30_000, "high_tokens": 100_000, "low_tokens": 40_000,
+        "pin_tokens": 20_000, "pinned_tokens": 0,
+        "turns": [{"turn_index": 7, "tokens": 90}, {"turn_index": 8, "tokens": 80}],
+    });
+    let commands = enter(&mut model, "/context");
+    let answer = Reply::Context(Box::new(Answer::new(view).unwrap()));
+    reply(&mut model, &commands, &Q::Context, answer);
+    assert!(
+        press(&mut model, KeyCode::Char('p')).is_empty(),
+        "the sizes are no turn"
+    );
+    press(&mut model, KeyCode::Down);
+    let commands = press(&mut model, KeyCode::Char('p'));
+    assert_eq!(questions(&commands), [&Q::PinTurn { turn: 8 }]);
+    press(&mut model, KeyCode::Down);
+    let commands = press(&mut model, KeyCode::Char('u'));
+    assert_eq!(questions(&commands), [&Q::UnpinTurn { turn: 7 }]);
+    for (key, asked) in [('f', Q::FoldContext), ('c', Q::ClearContext)] {
+        assert!(press(&mut model, KeyCode::Char(key)).is_empty());
+        let commands = press(&mut model, KeyCode::Char(key));
+        assert_eq!(questions(&commands), [&asked]);
+    }
+    press(&mut model, KeyCode::Esc);
+    for (command, asked) in [
+        ("/context fold", Q::FoldContext),
+        ("/context clear", Q::ClearContext),
+        ("/context pin 3", Q::PinTurn { turn: 3 }),
+        ("/context unpin 3", Q::UnpinTurn { turn: 3 }),
+    ] {
+        assert_eq!(
+            questions(&enter(&mut model, command)),
+            [&asked],
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn every_page_opens_and_asks_for_its_content() {
     let mut model = with_history(80, 24, turn(1, 1, "msg_1", "Done."));
     for (command, asked) in [
@@ -248,6 +289,7 @@ fn every_page_opens_and_asks_for_its_content() {
         ("/workspace", Some(Q::Status)),
         ("/model", Some(Q::Models)),
         ("/skills", Some(Q::Skills)),
+        ("/context", Some(Q::Context)),
         ("/debug-prompt", Some(Q::DebugPrompt)),
         ("/usage", Some(Q::Usage)),
         ("/budget", Some(Q::Budgets)),

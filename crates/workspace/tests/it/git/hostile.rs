@@ -358,6 +358,8 @@ fn nothing_of_a_hostile_repository_runs() {
 /// Runs every operation that the runtime has for a repository.
 fn use_everything(world: &World, name: &str) -> Isolation {
     let selection = world.selection();
+    // A repository that is refused has no state that is told.
+    let _told = selection.repository_work(&world.repo());
     let direct = selection
         .select(&world.by_path(&world.repo(), UseMode::Direct))
         .unwrap();

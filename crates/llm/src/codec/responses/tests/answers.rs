@@ -20,6 +20,7 @@ fn decoded(body: &Value) -> Result<crate::codec::DecodedReply, Fault> {
 fn shown(fault: &Fault) -> Value {
     match fault {
         Fault::Malformed { what } => json!({"malformed": what}),
+        Fault::NotJson { what } => json!({"not_json": what}),
         Fault::Reported { kind, message } => json!({"kind": kind, "message": message}),
         Fault::CutOff => json!("cut_off"),
     }
@@ -74,10 +75,13 @@ fn what_is_no_answer_is_malformed_and_never_a_panic() {
     ];
     for body in bodies {
         let fault = decode(&tools(), body.as_bytes()).expect_err(body);
-        assert!(
-            matches!(fault, Fault::Malformed { .. }),
-            "{body}: {fault:?}"
-        );
+        let is_json = serde_json::from_str::<Value>(body).is_ok();
+        let is_expected = match fault {
+            Fault::Malformed { .. } => is_json,
+            Fault::NotJson { .. } => !is_json,
+            Fault::Reported { .. } | Fault::CutOff => false,
+        };
+        assert!(is_expected, "{body}: {fault:?}");
     }
 }
 
@@ -190,7 +194,9 @@ fn reported_errors_are_classified_by_code_then_type_then_message() {
                 assert_eq!(kind, expected, "{error}");
                 assert!(!message.is_empty(), "{error}");
             }
-            other @ (Fault::Malformed { .. } | Fault::CutOff) => panic!("{error}: {other:?}"),
+            other @ (Fault::Malformed { .. } | Fault::NotJson { .. } | Fault::CutOff) => {
+                panic!("{error}: {other:?}")
+            }
         }
     }
 }

@@ -62,6 +62,7 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
                 compression_epoch: 0,
             },
         },
+        thread: Vec::new(),
         conversation,
         tools: Vec::new().into(),
         max_output_tokens: 4_096,

@@ -104,6 +104,15 @@ fn many_remarks_of_a_sort_are_counted_and_not_shown() {
         };
         receipt(&envelope(Ok(applied)))
     };
+    let counts = PatchResult {
+        changed_files: vec![file(FileAction::Modify, "a.txt")],
+        diagnostics: vec![PatchDiagnostic {
+            kind: "count_mismatch".to_owned(),
+            ..remark("a.txt", "the header says 3 lines")
+        }],
+        ..PatchResult::default()
+    };
+    assert_eq!(receipt(&envelope(Ok(counts))), "M a.txt");
     let all = of(SHOWN);
     assert_eq!(all.lines().count(), 1 + SHOWN);
     assert!(all.ends_with("note: a.txt: remark 7"), "{all}");

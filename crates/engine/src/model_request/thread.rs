@@ -1,0 +1,328 @@
+//! The thread of a request: the ended turns that the caller keeps between requests, and the decision when to fold.
+//!
+//! An ended turn is rendered once and kept in its rendered form. What is not kept is read and rendered again, so losing it
+//! costs time and nothing else.
+
+use holon_domain::WorkItemId;
+use holon_domain::agent::AgentRecord;
+use holon_domain::block::Block;
+use holon_domain::limits::{
+    THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
+};
+use holon_domain::message::{MessageEnvelope, MessageKind};
+use holon_domain::model::{ConversationItem, ModelRequest};
+use holon_domain::provider::ModelPolicy;
+use holon_domain::thread::{FoldCause, ThreadCommand, ThreadState};
+use holon_domain::turn::{LogSeq, RequestForm, ShownContent};
+use holon_prompt::thread::{FoldTarget, Marks, PastTurn, ShownTurn, Thread, render};
+use holon_store::{PastRows, PastTurnRows, TurnRows};
+
+/// The rendered turns of an agent's thread, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct KnownThread {
+    turns: Vec<ShownTurn>,
+    /// Log position up to which ended turns are known; 0 if none is.
+    through: LogSeq,
+    /// True if the thread has more turns than are read at once. The next request folds it.
+    is_cut: bool,
+}
+
+impl KnownThread {
+    /// Returns the position up to which the next read may leave out turns.
+    #[must_use]
+    pub const fn through(&self) -> LogSeq {
+        self.through
+    }
+
+    /// Returns the bytes that the turns take in memory, about.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.turns.iter().map(ShownTurn::bytes).sum()
+    }
+
+    /// Renders the turns that a read found, and drops those that the thread does not show any more.
+    pub fn take(&mut self, rows: &mut TurnRows) {
+        let turns = std::mem::take(&mut rows.past.turns);
+        self.is_cut |= rows.past.is_cut;
+        self.add(&rows.agent, &turns, rows.turn.first_entry);
+    }
+
+    fn add(&mut self, agent: &AgentRecord, turns: &[PastTurnRows], before: LogSeq) {
+        self.turns
+            .extend(turns.iter().map(|turn| shown(agent, turn)));
+        self.through = before.saturating_sub(1);
+        let state = &agent.thread;
+        let is_pinned = |turn: &ShownTurn| {
+            let mut pins = state.pins.iter();
+            pins.any(|pin| pin.turn_index == turn.turn_index)
+        };
+        let known = self.turns.len();
+        self.turns
+            .retain(|turn| turn.first_entry >= state.from_entry || is_pinned(turn));
+        // Once a fold has taken turns, none of those that stay is missing.
+        self.is_cut &= self.turns.len() == known;
+    }
+}
+
+fn shown(agent: &AgentRecord, turn: &PastTurnRows) -> ShownTurn {
+    render(&PastTurn {
+        agent,
+        turn_index: turn.turn_index,
+        first_entry: turn.first_entry,
+        began_at: turn.began_at,
+        entries: &turn.entries,
+        messages: &turn.messages,
+        receipt: holon_tools::receipt,
+        entered_guidance: holon_tools::use_workspace::entered_guidance,
+    })
+}
+
+/// Puts together the thread that a stored prompt showed.
+pub(crate) fn thread_of(agent: &AgentRecord, state: &ThreadState, past: &PastRows) -> Thread {
+    let turns = past.turns.iter().map(|turn| shown(agent, turn));
+    Thread::new(state, past.fold.clone(), turns.collect())
+}
+
+/// Part of the room beside the fixed part of a request that a turn finds for its rounds when it begins, as a divisor.
+const ROUNDS_SHARE: usize = 8;
+
+/// How a thread is bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadTerms {
+    /// Size above which a thread is folded, in estimated tokens. Absent if the model's window alone decides.
+    pub most_tokens: Option<u32>,
+    /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold; absent if the cache
+    /// life of the provider decides.
+    pub cold_after_ms: Option<u64>,
+    /// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens.
+    pub cold_tokens: usize,
+}
+
+impl ThreadTerms {
+    pub const DEFAULT: Self = Self {
+        most_tokens: None,
+        cold_after_ms: None,
+        cold_tokens: THREAD_COLD_TOKENS as usize,
+    };
+
+    /// Returns the marks of an agent's thread for a model's window. A bound of the agent's own replaces that of the host.
+    pub(crate) fn marks(self, window_tokens: u32, own_tokens: Option<u32>) -> Marks {
+        Marks::of(window_tokens, own_tokens.or(self.most_tokens))
+    }
+
+    /// Adds the cache life of the model that is asked, which counts unless an operator set another time.
+    #[must_use]
+    pub fn with_cache_life(self, cache_life_ms: u64) -> Self {
+        Self {
+            cold_after_ms: self.cold_after_ms.or(Some(cache_life_ms)),
+            ..self
+        }
+    }
+
+    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold.
+    pub(crate) fn cold_after_ms(self) -> u64 {
+        self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
+    }
+
+    /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
+    pub(crate) fn is_cold_after(self, idle_ms: u64) -> bool {
+        let after_ms = self.cold_after_ms();
+        after_ms > 0 && idle_ms > after_ms
+    }
+}
+
+impl Default for ThreadTerms {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The thread of a turn's request and its bounds.
+#[derive(Debug)]
+pub(super) struct RequestThread {
+    pub(super) thread: Thread,
+    marks: Marks,
+    turn_index: u64,
+    focus: Option<WorkItemId>,
+    form: RequestForm,
+}
+
+impl RequestThread {
+    /// Puts the thread together as the request before showed it.
+    pub(super) fn new(
+        known: &KnownThread,
+        rows: &TurnRows,
+        policy: ModelPolicy,
+        terms: ThreadTerms,
+    ) -> Self {
+        let form = rows.turn.request_form();
+        let state = &ThreadState {
+            sealed_from: match form {
+                RequestForm::Whole => rows.agent.thread.sealed_from,
+                RequestForm::Unsealed | RequestForm::Folded => u64::MAX,
+            },
+            ..rows.agent.thread.clone()
+        };
+        let current = rows.agent.work.current.as_ref();
+        let remembered = rows.memory.as_ref();
+        let episodes = remembered.map_or_else(Vec::new, |memory| memory.episodes.clone());
+        Self {
+            thread: Thread::new(state, rows.past.fold.clone(), known.turns.clone())
+                .with_episodes(episodes),
+            marks: terms.marks(policy.context_window_tokens, rows.agent.thread_tokens),
+            turn_index: rows.turn.turn_index,
+            focus: current.map(|current| current.id.clone()),
+            form,
+        }
+    }
+
+    /// Returns true if the rounds of the turn are shown without sealed blocks, because what stood before them is not as
+    /// it was, or because a provider refused such blocks.
+    pub(super) fn is_unsealed(&self, state: &ThreadState) -> bool {
+        self.thread.is_folded_now()
+            || self.form != RequestForm::Whole
+            || state.sealed_from > self.turn_index
+    }
+
+    /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
+    /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
+    /// cold; a refused request leaves little of it, or no turn as it was. Returns true if the request has another thread now.
+    pub(super) fn fold_at_start(
+        &mut self,
+        rows: &TurnRows,
+        known: &KnownThread,
+        terms: ThreadTerms,
+        room: usize,
+        is_refused: bool,
+    ) -> bool {
+        self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
+        if self.form == RequestForm::Folded {
+            self.fold(FoldCause::Invalid, self.marks.low);
+        } else if is_refused {
+            self.fold(FoldCause::Refused, room / ROUNDS_SHARE);
+        } else if rows.frame.is_none() {
+            self.fold_if_due(rows, known, terms);
+        }
+        self.thread.is_folded_now()
+    }
+
+    fn fold_if_due(&mut self, rows: &TurnRows, known: &KnownThread, terms: ThreadTerms) {
+        match rows.agent.thread.asked_of(self.turn_index) {
+            Some(ThreadCommand::Clear) => return self.thread.clear(self.turn_index),
+            Some(ThreadCommand::Fold) => {
+                let kept = self.marks.asked_fold(self.thread.tokens());
+                return self.fold(FoldCause::Operator, kept);
+            }
+            None => {}
+        }
+        let current = rows.messages.get(&rows.turn.message_seq);
+        let tokens = self.thread.tokens();
+        let has_many = known.is_cut || known.turns.len() > THREAD_TURNS_HIGH;
+        if tokens > self.marks.high || has_many {
+            self.fold(FoldCause::HighMark, self.marks.low);
+        } else if tokens > terms.cold_tokens && is_cold(rows, current, terms) {
+            let kept = terms.cold_tokens / 100 * THREAD_COLD_PERCENT;
+            self.fold(FoldCause::Cold, kept.min(self.marks.low));
+        }
+    }
+
+    fn fold(&mut self, cause: FoldCause, tokens: usize) {
+        let target = FoldTarget {
+            cause,
+            tokens,
+            recap_tokens: self.marks.recap_floor(),
+            turn_index: self.turn_index,
+        };
+        self.thread.fold(target, self.focus.as_ref());
+    }
+
+    /// Returns the room that the thread leaves to the rounds of the turn. `room` is what the fixed part of the request
+    /// leaves to both, and `least` is what the turn has in any case.
+    pub(super) fn rounds_room(&self, room: usize, least: usize) -> usize {
+        let left = room.min(self.marks.high.max(least));
+        left.saturating_sub(self.thread.tokens()).max(least)
+    }
+
+    /// Makes room for the rounds of the turn, which would take this many tokens: down to the low mark, and if rounds have
+    /// to give way even so, all that may go. Returns true if something gave way.
+    pub(super) fn make_room(&mut self, rounds_tokens: usize, rounds_gave_way: bool) -> bool {
+        let exceeds = self.thread.tokens() + rounds_tokens > self.marks.high;
+        if !(exceeds || rounds_gave_way) || !self.thread.can_fold(self.turn_index) {
+            return false;
+        }
+        let left = self.marks.low.saturating_sub(rounds_tokens);
+        let kept = if self.thread.is_folded_now() { 0 } else { left };
+        let before = self.thread.tokens();
+        self.fold(FoldCause::Room, kept);
+        self.thread.tokens() < before
+    }
+}
+
+/// Returns what a request holds that another form of it would leave out.
+pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
+    let lineage = request.model.to_string();
+    let is_sealed = |block: &Block| match block {
+        Block::Reasoning { opaque, .. } => {
+            opaque.as_ref().is_some_and(|seal| seal.lineage == lineage)
+        }
+        Block::Text { .. } | Block::ToolCall(_) => false,
+    };
+    let holds_seal = |item: &ConversationItem| match item {
+        ConversationItem::Assistant { blocks, .. } => blocks.iter().any(is_sealed),
+        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => false,
+    };
+    let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
+    ShownContent {
+        seals: earlier.any(holds_seal) || request.conversation.iter().any(holds_seal),
+        turns: request.thread.iter().any(|turn| turn.turn_index.is_some()),
+    }
+}
+
+/// Returns true if the provider's cache has expired and something other than an operator began the turn.
+fn is_cold(rows: &TurnRows, current: Option<&MessageEnvelope>, terms: ThreadTerms) -> bool {
+    let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
+    let idle = last.map_or(0, |last| rows.turn.started_at.millis_since(last));
+    terms.is_cold_after(idle) && current.is_some_and(|message| begins_by_itself(message.kind))
+}
+
+const fn begins_by_itself(kind: MessageKind) -> bool {
+    match kind {
+        MessageKind::TimerTick
+        | MessageKind::SystemTick
+        | MessageKind::InternalFollowup
+        | MessageKind::CallbackEvent
+        | MessageKind::WebhookEvent => true,
+        MessageKind::OperatorPrompt
+        | MessageKind::ChannelEvent
+        | MessageKind::TaskResult
+        | MessageKind::TaskStatus
+        | MessageKind::Control
+        | MessageKind::BriefAck
+        | MessageKind::BriefResult => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_an_operator_set_wins_over_the_cache_life_of_the_provider() {
+        let table = [
+            (None, 3_600_000, 3_600_000, false),
+            (None, 300_000, 300_000, true),
+            (None, 0, 0, false),
+            (Some(60_000), 3_600_000, 60_000, true),
+            (Some(0), 300_000, 0, false),
+        ];
+        for (set, life, after, is_cold) in table {
+            let terms = ThreadTerms {
+                cold_after_ms: set,
+                ..ThreadTerms::DEFAULT
+            }
+            .with_cache_life(life);
+            assert_eq!(terms.cold_after_ms(), after, "{set:?} {life}");
+            assert_eq!(terms.is_cold_after(400_000), is_cold, "{set:?} {life}");
+        }
+    }
+}
