@@ -8,19 +8,16 @@ use crate::post::Delivery;
 use crate::rng::Rng;
 use crate::store::{now, refused_by_store};
 use crate::violation::{Verdict, stored, violation};
-use crate::world::{World, kernel_of};
+use crate::world::{World, kernel_of, stopped_batches};
 use holon_core::Input;
 use holon_domain::agent::Lifecycle;
-use holon_domain::effect::{Effect, EffectId};
+use holon_domain::effect::EffectId;
 use holon_domain::previous_exit::PreviousExit;
 use holon_domain::{AgentId, limits};
 use holon_engine::kernel::HandledInput;
 use holon_engine::ports::CommandKey;
 use holon_store::{Db, Error, Inline, Store, WriteError};
 use std::collections::BTreeSet;
-
-/// More open effects than an agent of the simulation has.
-const EFFECTS: usize = 10_000;
 
 impl World {
     /// Kills the process and starts another on the committed rows.
@@ -127,7 +124,8 @@ impl World {
         if self.is_aside(id)? {
             return Ok(());
         }
-        let stopping = self.stopping_batches(id);
+        let stopping = stopped_batches(&self.store.db().reader(), id).unwrap_or_default();
+        let stopping = stopping.iter().map(|call| CommandKey::of_call(&home, call));
         let tasks = self.model.agent(id).into_iter();
         let tasks = tasks.flat_map(|known| known.tasks.rows().map(|row| key_of(&home, row)));
         let names = |key: CommandKey| {
@@ -173,21 +171,6 @@ impl World {
             self.finish_too_late(flight)?;
         }
         Ok(())
-    }
-
-    /// Returns the keys of the batches that are being stopped; none if the effects cannot be read.
-    fn stopping_batches(&self, id: &AgentId) -> Vec<CommandKey> {
-        let effects = self.store.db().reader().open_effects(id, 0, EFFECTS);
-        let effects = effects.unwrap_or_default();
-        let keys = effects
-            .into_iter()
-            .filter_map(|record| match record.effect {
-                Effect::StopBatch { call_id, .. } => {
-                    Some(CommandKey::of_call(&home_of(id), &call_id))
-                }
-                _ => None,
-            });
-        keys.collect()
     }
 
     /// Returns the numbers of an agent's open effects, even if its rows are damaged.

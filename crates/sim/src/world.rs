@@ -26,11 +26,13 @@ use holon_domain::model::{ModelChain, ModelFailureKind, ModelRef};
 use holon_domain::{AgentId, CallId, Timestamp, limits};
 use holon_engine::SharedConditions;
 use holon_engine::kernel::{Kernel, PostCommitWork, Refusal};
-use holon_store::{Db, DueRow, Inline};
+use holon_store::{Db, DueRow, Inline, Reader};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Wall-clock start of every run, in milliseconds since the epoch.
 const BEGINNING: i64 = 1_800_000_000_000;
+/// More open effects than an agent of the simulation has.
+const EFFECTS: usize = 10_000;
 /// Times at which the clocks of Berlin are set forward and back.
 const CLOCK_CHANGES: [i64; 2] = [1_806_195_600_000, 1_824_944_400_000];
 
@@ -264,31 +266,41 @@ impl World {
 
     /// Observes an agent in a repaired copy of the store, if one is given.
     fn observe_in(&mut self, repaired: Option<&Db>, id: &AgentId) -> Verdict<()> {
-        {
-            let db = self.store.db();
-            let reader = repaired.map_or_else(|| db.reader(), Db::reader);
-            self.model
-                .observe(&reader, id, &self.tool_world, self.now)?;
-        }
+        let db = self.store.db();
+        let reader = repaired.map_or_else(|| db.reader(), Db::reader);
+        self.model
+            .observe(&reader, id, &self.tool_world, self.now)?;
         if self.model.agent(id).is_none() {
             self.damage.remove(id);
         }
-        self.check_followed(id)
+        self.check_followed(&reader, id)
     }
 
-    /// Checks that a command runs only while a call waits for it or an active task represents it.
-    fn check_followed(&self, id: &AgentId) -> Verdict<()> {
+    /// Checks that a command runs only while a call waits for it, an active task represents it, or its batch is being
+    /// stopped.
+    fn check_followed(&self, reader: &Reader<'_>, id: &AgentId) -> Verdict<()> {
         let known = self.model.agent(id).filter(|known| !known.removing);
         for command in self.tool_world.commands.running_in(&home_of(id)) {
-            let followed = known.is_some_and(|known| known.follows(&command.call));
+            let waits = known.is_some_and(|known| known.follows(&command.call));
+            let is_followed = waits || stopped_batches(reader, id)?.contains(&command.call);
             ensure(
-                followed,
-                "a command runs only for a waiting call or an active task",
+                is_followed,
+                "a command runs only for a waiting call, an active task or a batch that is being stopped",
                 || format!("{} of {id}", command.call),
             )?;
         }
         Ok(())
     }
+}
+
+/// Returns the calls of the batches that are being stopped.
+pub(crate) fn stopped_batches(reader: &Reader<'_>, id: &AgentId) -> Verdict<BTreeSet<CallId>> {
+    let effects = stored(reader.open_effects(id, 0, EFFECTS))?.into_iter();
+    let calls = effects.filter_map(|record| match record.effect {
+        Effect::StopBatch { call_id, .. } => Some(call_id),
+        _ => None,
+    });
+    Ok(calls.collect())
 }
 
 /// Creates the kernel of a process that starts now.
