@@ -4,7 +4,7 @@
 //! it, and the same commit moves the thread's beginning in the agent's record. Between two folds the thread only grows.
 //! Rendering and the decision when to fold belong to `prompt`.
 
-use crate::id::WorkItemId;
+use crate::id::{WaitId, WorkItemId};
 use crate::model::ConversationItem;
 use crate::prompt_plan::{BlockSource, PartLength};
 use crate::queue::MessageSeq;
@@ -26,6 +26,9 @@ pub struct ThreadState {
     /// this to the turn that folded. A provider that refused them moves it to the turn after.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub sealed_from: u64,
+    /// Milliseconds for which the agent rested before the last turn that ended. It tells how long a cache has to live.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub rested_ms: u64,
     /// Turns that stay whole through folds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<PinnedTurn>,
@@ -164,6 +167,12 @@ pub struct TurnRecap {
     /// Newest message of an operator that the text holds whole. Absent if it holds none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<MessageSeq>,
+    /// Wait with which the turn left open what was asked. Absent if it left nothing open, or a later turn closed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_open: Option<OpenAsk>,
+    /// Waits of earlier turns that the turn ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub closed: Vec<WaitId>,
     /// Set if a tick began the turn and changed nothing. Equal ones in a row are one recap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<QuietTick>,
@@ -175,6 +184,15 @@ impl TurnRecap {
     pub fn turns(&self) -> u64 {
         self.quiet.as_ref().map_or(1, |quiet| quiet.count)
     }
+}
+
+/// The wait of a turn that left open what was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenAsk {
+    pub id: WaitId,
+    /// Item that waits. Absent if the agent itself waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_item_id: Option<WorkItemId>,
 }
 
 /// Equal ticks in a row that changed nothing.

@@ -99,17 +99,26 @@ pub(crate) fn enclose_material(name: &str, source: &str, text: &str) -> String {
     format!("<<<{name} {code} ({source})\n{inside}\n>>>{name} {code}")
 }
 
-/// Returns enclosed files without the marker lines around them.
-pub(crate) fn without_frames(files: &str) -> String {
-    let names = |rest: &str| NAMES.iter().any(|name| rest.starts_with(name));
-    let is_marker = |line: &str| {
-        let rests = OPENINGS
-            .iter()
-            .filter_map(|opening| line.strip_prefix(opening));
-        rests.map(str::trim_start).any(names)
-    };
-    let lines = files.split_inclusive('\n');
-    lines.filter(|line| !is_marker(line)).collect()
+/// Edge of an enclosure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Begin,
+    End,
+}
+
+/// Returns which edge of an enclosure a line marks; `None` for every other line.
+pub(crate) fn edge(line: &str) -> Option<Edge> {
+    let [begin, end, begin_file, end_file] = OPENINGS;
+    let edges = [
+        (begin, Edge::Begin),
+        (end, Edge::End),
+        (begin_file, Edge::Begin),
+        (end_file, Edge::End),
+    ];
+    let names = |rest: &str| NAMES.iter().any(|name| rest.trim_start().starts_with(name));
+    let is_marker = |opening: &str| line.strip_prefix(opening).is_some_and(names);
+    let found = edges.into_iter().find(|(opening, _)| is_marker(opening));
+    found.map(|(_, edge)| edge)
 }
 
 /// Encloses the beginning of material that is no message, at most so many tokens of it. Also returns whether it is the

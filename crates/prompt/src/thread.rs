@@ -1,11 +1,14 @@
 //! The thread: earlier turns as native dialogue, with a recap in place of the oldest.
 //!
 //! `past` renders an ended turn exactly as its last request showed it, `recap` writes what stays of it, `fold` decides
-//! which turns give way, `withheld` finds the turns of which nothing may be shown again, `deeds` what a
-//! turn without words did, `quiet` ticks that a recap tells as one, and `told` finds what a turn has to tell because the frozen base does not. Invariant: between
-//! two folds the thread of a request begins with the whole thread of the request before.
+//! which turns give way, `asks` which asks of recaps are still open, `withheld` finds the turns of which nothing may be
+//! shown again, `deeds` what a turn without words did, `quiet` ticks that a recap tells as one, and `told` finds what a
+//! turn has to tell because the frozen base does not, in `difference` by lines. Invariant: between two folds the thread of a request begins with the
+//! whole thread of the request before.
 
+mod asks;
 mod deeds;
+mod difference;
 mod fold;
 mod past;
 mod quiet;

@@ -5,7 +5,7 @@
 //! it found, or it is not made, unless the request was refused with the turns as they were.
 
 use super::past::ShownTurn;
-use super::{quiet, recap};
+use super::{asks, quiet, recap};
 use holon_domain::WorkItemId;
 use holon_domain::limits::{
     THREAD_HIGH_PERCENT, THREAD_LOW_PERCENT, THREAD_PIN_PERCENT, THREAD_TOKENS_MAX,
@@ -279,7 +279,11 @@ impl Thread {
         let from_entry = self.turns.get(first_kept).map(|turn| turn.first_entry);
         // A pinned turn that stays may be older than the thread's beginning.
         let from_entry = from_entry.map(|first| first.max(self.from_entry));
-        let recaps = folded.iter().map(|turn| turn.recap.clone()).collect();
+        let earlier = self.fold.iter().flat_map(|fold| &fold.turns);
+        let new = folded.iter().map(|turn| &turn.recap);
+        let mut recaps: Vec<TurnRecap> = earlier.chain(new).cloned().collect();
+        let shown: Vec<&TurnRecap> = self.turns.iter().map(|turn| &turn.recap).collect();
+        asks::settle(&mut recaps, &shown);
         // Room that the next turn was too large for is the recap's.
         let spare = left.min(RECAP_TOKENS.1.saturating_sub(recap_room));
         let room = if recap_room == 0 {
@@ -287,9 +291,9 @@ impl Thread {
         } else {
             recap_room + spare
         };
-        let (turns, omitted) = choose(self.fold.as_ref(), recaps, room, focus);
+        let (turns, unlisted) = choose(recaps, room, focus);
         // The recaps of lost turns cannot be written any more.
-        let omitted = omitted + self.lost;
+        let omitted = self.fold.as_ref().map_or(0, |fold| fold.omitted) + unlisted + self.lost;
         let is_kept: Vec<bool> = self
             .turns
             .iter()
@@ -370,16 +374,12 @@ fn recap_turn(fold: Option<&ThreadFold>, lost: u64) -> Option<Arc<ThreadTurn>> {
     (!items.is_empty()).then(|| Arc::new(ThreadTurn::new(None, items)))
 }
 
-/// Chooses the forms of the recaps: the earlier fold's and the new ones, newest first. Those without room for a line are
-/// counted only.
+/// Chooses the forms of the recaps, newest first. Those without room for a line are counted only.
 fn choose(
-    earlier: Option<&ThreadFold>,
-    new: Vec<TurnRecap>,
+    mut turns: Vec<TurnRecap>,
     room: usize,
     focus: Option<&WorkItemId>,
 ) -> (Vec<TurnRecap>, u64) {
-    let kept = earlier.map_or(&[][..], |fold| fold.turns.as_slice());
-    let mut turns: Vec<TurnRecap> = kept.iter().cloned().chain(new).collect();
     // A turn whose pin was taken back is older than turns that were folded before it.
     turns.sort_by_key(|turn| turn.turn_index);
     let mut turns = quiet::join(turns);
@@ -412,10 +412,9 @@ fn choose(
         left -= tokens;
         first_listed = place;
     }
-    let omitted = earlier.map_or(0, |fold| fold.omitted);
     let listed = turns.split_off(first_listed);
-    let omitted = omitted + turns.iter().map(TurnRecap::turns).sum::<u64>();
-    (listed, omitted)
+    let unlisted = turns.iter().map(TurnRecap::turns).sum();
+    (listed, unlisted)
 }
 
 const fn turns_behind(first: usize, all: usize) -> usize {

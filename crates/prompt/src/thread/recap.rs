@@ -4,6 +4,7 @@
 //! there; calls are lines. Each turn names who asked and what became of it, so that nothing that was done is done again.
 //! Words from outside keep their fences.
 
+use super::asks;
 use super::deeds::Deeds;
 use super::past::{PastTurn, newest_operator_message};
 use super::quiet;
@@ -122,6 +123,8 @@ pub(super) fn of_turn(turn: &PastTurn<'_>) -> TurnRecap {
         work_item_id: turn.frame().and_then(|frame| frame.work_item_id.clone()),
         line: line(turn, &head, &state, &answer),
         text: Some(long(turn, &head, &state, &answer)),
+        left_open: asks::left_open(turn).filter(|_| state == asks::OPEN),
+        closed: asks::closed(turn),
         quiet: quiet::of(turn, &answer),
         operator: newest_operator_message(turn).filter(|seq| is_told_whole(turn, *seq)),
     }
@@ -135,6 +138,8 @@ pub(super) fn of_withheld(turn: &PastTurn<'_>, line: String) -> TurnRecap {
         line: format!("- {line}"),
         text: Some(line),
         operator: newest_operator_message(turn),
+        left_open: None,
+        closed: asks::closed(turn),
         quiet: None,
     }
 }
@@ -277,7 +282,7 @@ fn state(turn: &PastTurn<'_>, answer: &str) -> String {
     match last {
         None => "ended before you answered".to_owned(),
         Some(blocks) => match calls_of(blocks).last().map(|call| call.name.as_str()) {
-            Some("WaitFor") => "open: you began to wait".to_owned(),
+            Some("WaitFor") => asks::OPEN.to_owned(),
             Some("Sleep") => "done, and you rested".to_owned(),
             Some(_) if answer.trim().is_empty() => "ended with a call".to_owned(),
             Some(_) | None => "done".to_owned(),

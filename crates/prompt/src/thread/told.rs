@@ -4,6 +4,7 @@
 //! Each part is told whole when it is new and named when it is gone. A long part of the base that changed in a few lines
 //! is told by these lines. Invariant: what is in force after a frame is the base, replaced part by part by what was told.
 
+use super::difference;
 use crate::candidate::Candidate;
 use crate::excerpt::Excerpt;
 use crate::frame::kept;
@@ -13,14 +14,11 @@ use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
 use holon_domain::thread::{ThreadBase, ToldPart};
 use holon_domain::time::Timestamp;
-use similar::TextDiff;
 
 /// Largest changed part that is told whole although a difference would be shorter, in estimated tokens.
 const WHOLE_TOKENS: usize = 400;
 /// Fewest tokens of the changes under any budget.
 const LEAST_TOKENS: usize = 64;
-/// Lines around a changed line.
-const CONTEXT_LINES: usize = 1;
 /// Stands for a part that is gone.
 const GONE: u64 = 0;
 
@@ -158,7 +156,7 @@ fn change(source: BlockSource, old: Option<&str>, new: &str, is_frozen: bool) ->
     }
     let lines = old
         .filter(|_| text::estimate_tokens(new) > WHOLE_TOKENS)
-        .map(|old| difference(old, new))
+        .map(|old| difference::lines(old, new))
         .filter(|lines| lines.len() < new.len() / 2);
     match lines {
         Some(lines) => format!(
@@ -175,17 +173,6 @@ fn enclose(source: BlockSource, lines: &str) -> String {
         BlockSource::Notes => notes::enclose(lines),
         _ => fence::enclose_instructions("agent_instructions", lines),
     }
-}
-
-/// Lists the lines that differ. The markers around a file hold a code that changes with the file and says nothing.
-fn difference(old: &str, new: &str) -> String {
-    let (old, new) = (fence::without_frames(old), fence::without_frames(new));
-    let diff = TextDiff::from_lines(&old, &new);
-    let mut unified = diff.unified_diff();
-    unified
-        .context_radius(CONTEXT_LINES)
-        .missing_newline_hint(false)
-        .to_string()
 }
 
 /// What a frame tells of the agent's work.
@@ -219,7 +206,7 @@ pub(crate) fn work<'a>(
     let is_there = |source: &BlockSource| told.now.iter().any(|part| part.0 == *source);
     let gone = known.iter().map(|part| part.0);
     told.gone = gone
-        .filter(|source| !is_there(source) && !is_news(*source) && work_name(*source).is_some())
+        .filter(|source| !is_there(source) && !is_news(*source) && work_part(*source).is_some())
         .collect();
     (shown, told)
 }
@@ -242,33 +229,49 @@ impl ToldWork {
 
     /// Returns the lines about parts that are not shown.
     pub(crate) fn untold(&self) -> impl Iterator<Item = String> {
-        let names = |sources: &[BlockSource]| {
-            let names: Vec<&str> = sources
-                .iter()
-                .filter_map(|source| work_name(*source))
-                .collect();
-            names.join(", ")
+        let list = |sources: &[BlockSource], name: fn(WorkPart) -> &'static str| {
+            let parts = sources.iter().filter_map(|source| work_part(*source));
+            let names: Vec<&str> = parts.map(name).collect();
+            (!names.is_empty()).then(|| names.join(", "))
         };
-        let (gone, unchanged) = (names(&self.gone), names(&self.unchanged));
-        let gone = (!gone.is_empty()).then(|| format!("No longer there: {gone}."));
-        let unchanged = (!unchanged.is_empty())
-            .then(|| format!("Unchanged since they were last shown: {unchanged}."));
+        let gone = list(&self.gone, |part| part.none);
+        let gone =
+            gone.map(|names| format!("What was shown before has ended: you now have {names}."));
+        let unchanged = list(&self.unchanged, |part| part.name);
+        let unchanged =
+            unchanged.map(|names| format!("Unchanged since they were last shown: {names}."));
         gone.into_iter().chain(unchanged)
     }
 }
 
-const fn work_name(source: BlockSource) -> Option<&'static str> {
-    match source {
-        BlockSource::CurrentItem => Some("your current work item"),
-        BlockSource::QueuedItems => Some("other items that can go on"),
-        BlockSource::ItemsForOperator => Some("items that wait for the operator"),
-        BlockSource::BlockedItems => Some("items that are blocked or wait"),
-        BlockSource::Waits => Some("active waits"),
-        BlockSource::Timers => Some("active timers"),
-        BlockSource::CompletedItems => Some("items completed last"),
-        BlockSource::Children => Some("children that work for you"),
-        _ => None,
-    }
+/// Words for a part about the agent's work.
+#[derive(Clone, Copy)]
+struct WorkPart {
+    name: &'static str,
+    /// Says that there is none.
+    none: &'static str,
+}
+
+/// Returns the words for a part; `None` for one that is told each time.
+const fn work_part(source: BlockSource) -> Option<WorkPart> {
+    let (name, none) = match source {
+        BlockSource::CurrentItem => ("your current work item", "no current work item"),
+        BlockSource::QueuedItems => ("other items that can go on", "no other item that can go on"),
+        BlockSource::ItemsForOperator => (
+            "items that wait for the operator",
+            "no item that waits for the operator",
+        ),
+        BlockSource::BlockedItems => (
+            "items that are blocked or wait",
+            "no item that is blocked or waits",
+        ),
+        BlockSource::Waits => ("active waits", "no active wait"),
+        BlockSource::Timers => ("active timers", "no active timer"),
+        BlockSource::CompletedItems => ("items completed last", "no completed item to list"),
+        BlockSource::Children => ("children that work for you", "no child that works for you"),
+        _ => return None,
+    };
+    Some(WorkPart { name, none })
 }
 
 #[cfg(test)]
@@ -341,10 +344,7 @@ mod tests {
         let mut base = base(&lines("- Use tabs.\n"));
         let new = lines("- Use blanks.\n");
         let told = tell(&mut base, &fresh(Some(&new), "cwd: /a")).expect("a change");
-        assert!(
-            told.contains("-- Use tabs.") && told.contains("+- Use blanks."),
-            "{told}"
-        );
+        assert!(told.contains("-- Use tabs.\n+- Use blanks."), "{told}");
         assert!(told.len() < 1_000, "{} bytes", told.len());
         assert!(!told.contains("marker removed"), "{told}");
         assert_eq!(tell(&mut base, &fresh(Some(&new), "cwd: /a")), None);
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "No longer there: your current work item.",
+                "What was shown before has ended: you now have no current work item.",
                 "Unchanged since they were last shown: active waits."
             ]
         );

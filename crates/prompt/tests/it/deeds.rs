@@ -354,3 +354,88 @@ fn a_recap_tells_what_became_of_each_ask() {
     }
     assert!(told.contains("> the review; then I merge"), "{told}");
 }
+
+/// An ended turn that began to wait, for an item if one is named.
+fn waiting(turn_index: u64, wait: &str, item: Option<&str>) -> ShownTurn {
+    let reason = json!({ "reason": "the review", "wake_on": [] });
+    let mut log = entries(&[("WaitFor", reason)], "");
+    for entry in &mut log {
+        if let LogEntry::ToolResult { envelope, .. } = entry {
+            let record =
+                json!({ "wait": { "id": wait, "work_item_id": item, "status": "active" } });
+            *envelope = ToolEnvelope::success("WaitFor", "waiting", record);
+        }
+    }
+    ended(turn_index, operator(1, "Merge it after the review."), log)
+}
+
+#[test]
+fn an_ask_is_open_only_until_a_later_turn_closed_it() {
+    let given_up = [("CancelWait", json!({ "wait_id": "wait_1" }))];
+    let other = [("CancelWait", json!({ "wait_id": "wait_9" }))];
+    let answered = |turn_index, calls: &[(&str, Value)]| {
+        ended(
+            turn_index,
+            operator(1, "Reviewed."),
+            entries(calls, "Merged."),
+        )
+    };
+    let table = [
+        (
+            vec![waiting(2, "wait_1", None)],
+            ": open: you began to wait",
+        ),
+        (
+            vec![waiting(2, "wait_1", None), answered(3, &given_up)],
+            ": you waited, and turn 3 went on",
+        ),
+        (
+            vec![waiting(2, "wait_1", None), answered(3, &other)],
+            ": open: you began to wait",
+        ),
+        (
+            vec![waiting(2, "wait_1", None), waiting(5, "wait_2", None)],
+            ": superseded: turn 5 began another wait in place of this one",
+        ),
+        (
+            vec![
+                waiting(2, "wait_1", None),
+                waiting(5, "wait_2", Some("work_1")),
+            ],
+            ": open: you began to wait",
+        ),
+    ];
+    for (turns, state) in table {
+        let told = recap(turns);
+        let first = told.find("## Turn 2").map(|at| &told[at..]);
+        let heading = first
+            .and_then(|rest| rest.lines().next())
+            .unwrap_or_default();
+        assert!(heading.ends_with(state), "{state} in {told}");
+    }
+}
+
+#[test]
+fn a_recap_of_an_earlier_fold_learns_that_its_ask_was_closed() {
+    let given_up = [("CancelWait", json!({ "wait_id": "wait_1" }))];
+    let target = FoldTarget {
+        cause: FoldCause::Invalid,
+        tokens: 9_000,
+        recap_tokens: 0,
+        turn_index: 100,
+    };
+    let mut thread = Thread::new(
+        &ThreadState::default(),
+        None,
+        vec![waiting(1, "wait_1", None)],
+    );
+    assert!(thread.fold(target, None));
+    let first = thread.into_new_fold().expect("a fold");
+    assert!(fold_text(&first).contains("open: you began to wait"));
+    let later = ended(2, operator(1, "Done."), entries(&given_up, "Merged."));
+    let mut thread = Thread::new(&ThreadState::default(), Some(first), vec![later]);
+    assert!(thread.fold(target, None));
+    let told = fold_text(&thread.into_new_fold().expect("a fold"));
+    assert!(told.contains("you waited, and turn 2 went on"), "{told}");
+    assert!(!told.contains("open: you began to wait"), "{told}");
+}
