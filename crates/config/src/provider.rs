@@ -36,6 +36,8 @@ pub struct ProviderEntry {
     pub loopback: bool,
     /// Seconds for which the provider keeps the beginning of a request in its cache.
     pub cache_life_secs: u32,
+    /// Seconds for which it does so if a request asks for the longest life. 0 if it offers no other.
+    pub long_cache_life_secs: u32,
     /// Why the address that a variable gives cannot be used. The provider is then never asked; all others are.
     pub address_problem: Option<String>,
     /// The transport that the settings name, if requests to this provider cannot use it. The provider is then never

@@ -65,6 +65,7 @@ pub(crate) fn open(
                 cold_after_ms: cold_after_ms(settings),
                 cold_tokens: usize::try_from(settings.context.cold_tokens.value)
                     .unwrap_or(usize::MAX),
+                ..ThreadTerms::DEFAULT
             },
             reminder: ReminderTerms {
                 rounds: settings.stale_reminder.rounds.value,

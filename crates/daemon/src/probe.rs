@@ -5,8 +5,8 @@ use crate::error::Error;
 use crate::port::{ProviderBinding, limits};
 use holon_config::Settings;
 use holon_domain::model::{
-    ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
-    PromptFrame, Stability,
+    CacheLife, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest, PromptBlock,
+    PromptCache, PromptFrame, Stability,
 };
 use holon_domain::provider::{ReasoningPolicy, StatedWindow};
 use holon_domain::tool_set::ToolSet;
@@ -113,6 +113,7 @@ fn probe_request(model: &ModelRef) -> ModelRequest {
                 context_fingerprint: "probe".to_owned(),
                 working_memory_revision: 0,
                 compression_epoch: 0,
+                life: CacheLife::Usual,
             },
         },
         thread: Vec::new(),

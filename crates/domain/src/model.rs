@@ -149,6 +149,50 @@ pub struct PromptCache {
     pub working_memory_revision: u64,
     /// Number of times that history was compressed.
     pub compression_epoch: u64,
+    /// How long the provider is asked to keep what it caches.
+    #[serde(default, skip_serializing_if = "crate::skip::is_default")]
+    pub life: CacheLife,
+}
+
+/// How long a provider is asked to keep what it caches of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheLife {
+    /// As long as it does without a word.
+    #[default]
+    Usual,
+    /// As long as it offers.
+    Long,
+}
+
+/// How long a provider keeps what it caches, in milliseconds from the last use on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheLives {
+    /// 0 if it does not tell.
+    pub usual_ms: u64,
+    /// Life that a request may ask for. 0 if the provider offers none.
+    pub long_ms: u64,
+}
+
+impl CacheLives {
+    /// Returns the life that pays for an agent that rested this long: the long one if only that outlasts such a rest.
+    #[must_use]
+    pub const fn for_rest(self, rested_ms: u64) -> CacheLife {
+        if self.usual_ms < rested_ms && rested_ms <= self.long_ms {
+            CacheLife::Long
+        } else {
+            CacheLife::Usual
+        }
+    }
+
+    /// Returns the milliseconds after which what was cached with this life has surely expired.
+    #[must_use]
+    pub const fn millis(self, life: CacheLife) -> u64 {
+        match life {
+            CacheLife::Usual => self.usual_ms,
+            CacheLife::Long => self.long_ms,
+        }
+    }
 }
 
 /// Provider-neutral prompt of a turn.

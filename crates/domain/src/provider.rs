@@ -56,6 +56,9 @@ spelled! {
         PromptCacheKey = "prompt_cache_key",
         /// Reasoning effort, and the reasoning that is asked for and returned in encrypted form.
         Reasoning = "reasoning",
+        /// The wish for a longer life of what is cached (Anthropic, Responses). Before the marks that carry it: a refusal
+        /// of the life names them too.
+        CacheLife = "cache_life",
         /// Cache breakpoints on content blocks (Anthropic).
         CacheMarks = "cache_marks",
         /// The statement that several tools may be called at once, which is the default of most models (Responses).

@@ -204,6 +204,7 @@ impl RoundRequest {
         frame.compression_epoch +=
             new_recaps(built_conversation.compaction.as_ref()) + u64::from(fold.is_some());
         request.frame.cache.compression_epoch = frame.compression_epoch;
+        request.frame.cache.life = terms.thread.cache.for_rest(thread::rest_before(&rows));
         let request_tokens =
             u64::try_from(fixed_tokens + earlier_tokens + built_conversation.tokens + shown_tokens)
                 .unwrap_or(u64::MAX);

@@ -6,6 +6,7 @@ mod memory;
 mod outbound;
 
 use crate::archive::{ArchiveFault, PackOrder, PackedArchive, ReadArchive};
+use crate::model_request::ThreadTerms;
 use crate::request::{HomeChoice, WorkspaceChoice};
 use async_trait::async_trait;
 use holon_domain::command::{CommandFailure, TaskStreams};
@@ -17,8 +18,7 @@ use holon_domain::guidance::{
 };
 use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
-use holon_domain::limits::THREAD_COLD_AFTER_MS;
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{CacheLives, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::place::Place;
 use holon_domain::provider::{ModelPolicy, StatedWindow};
 use holon_domain::task::TaskReport;
@@ -71,9 +71,9 @@ pub trait ModelClient: Send + Sync + std::fmt::Debug {
     /// Limits of this model as configured, without anything learned from its provider.
     fn policy(&self, model: &ModelRef) -> ModelPolicy;
 
-    /// Milliseconds for which the provider of this model keeps the beginning of a request in its cache.
-    fn cache_life_ms(&self, _model: &ModelRef) -> u64 {
-        THREAD_COLD_AFTER_MS
+    /// How long the provider of this model keeps the beginning of a request in its cache.
+    fn cache_lives(&self, _model: &ModelRef) -> CacheLives {
+        ThreadTerms::DEFAULT.cache
     }
 
     /// Name of this model for people, and its description.

@@ -58,6 +58,7 @@ const THREAD: ThreadTerms = ThreadTerms {
     most_tokens: Some(3_000),
     cold_after_ms: Some(60_000),
     cold_tokens: 600,
+    ..ThreadTerms::DEFAULT
 };
 
 impl World {

@@ -99,6 +99,7 @@ const REMOTE: &[Step] = &[
     done("debug latency"),
     done("context show"),
     done("context fold"),
+    done("context limit 40000"),
     refused("context pin 99", "turn_not_found"),
     refused("context unpin 99", "turn_not_found"),
     done("context clear"),

@@ -230,13 +230,18 @@ pub const KEYS: &[Key] = &[
         "providers.<id>.omit",
         Kind::List,
         "[]",
-        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `parallel_tool_calls`, `tool_choice`, `truncation`, `context_management`. Without `streaming`, answers come in one piece.",
+        "Optional parts of a request that this provider is never sent, for servers that refuse them: any of `streaming`, `stream_usage`, `prompt_cache_key`, `reasoning`, `cache_marks`, `cache_life`, `parallel_tool_calls`, `tool_choice`, `truncation`, `context_management`. Without `streaming`, answers come in one piece.",
     ),
     with_default(
         "providers.<id>.cache_life_secs",
         PATIENCE_SECONDS,
         "300",
         "Seconds for which the provider keeps the beginning of a request in its cache after its last use. Counts where `context.cold_after_secs` is not set; 0 folds no thread for that reason.",
+    ),
+    key(
+        "providers.<id>.long_cache_life_secs",
+        PATIENCE_SECONDS,
+        "Seconds for which the provider does so if a request asks for the longest life (`anthropic_messages`, `openai_responses`). It is asked for when the agent rested longer than the usual life and shorter than this. 3600 for `anthropic`, 86400 for `openai`, and 0 for all others, which are not asked.",
     ),
     with_default(
         "providers.<id>.store_responses",

@@ -23,6 +23,9 @@ pub(crate) struct Builtin {
     external: Option<String>,
     #[serde(default)]
     reasoning_effort: Option<ReasoningEffort>,
+    /// 0 if the provider offers no longer life of its cache than the usual one.
+    #[serde(default)]
+    long_cache_life_secs: u32,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +66,7 @@ impl Builtin {
             loopback: url::judge(&self.base_url).is_ok_and(|url| url.loopback),
             address_problem: None,
             cache_life_secs: CACHE_LIFE_SECS,
+            long_cache_life_secs: self.long_cache_life_secs,
             unsupported_transport: None,
         }
     }

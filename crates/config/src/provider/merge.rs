@@ -177,6 +177,7 @@ impl<'a> Fields<'a> {
             loopback: false,
             address_problem: None,
             cache_life_secs: CACHE_LIFE_SECS,
+            long_cache_life_secs: 0,
             unsupported_transport: None,
         };
         let auth = self.auth()?;
@@ -215,6 +216,9 @@ impl<'a> Fields<'a> {
         }
         if let Some(found) = self.get("cache_life_secs") {
             entry.cache_life_secs = found.number()?.value;
+        }
+        if let Some(found) = self.get("long_cache_life_secs") {
+            entry.long_cache_life_secs = found.number()?.value;
         }
         if let Some(effort) = self.choice("reasoning_effort", effort)? {
             entry.spec.reasoning_effort = effort;

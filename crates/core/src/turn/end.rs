@@ -355,6 +355,9 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     if turn.usage.total_tokens > 0 {
         draft.agent.totals.last_turn = Some(turn.usage);
     }
+    let before = draft.agent.last_turn.as_ref();
+    let rested = before.map(|last| turn.started_at.millis_since(last.completed_at));
+    draft.agent.thread.rested_ms = rested.unwrap_or_default();
     draft.agent.last_turn = Some(TerminalRecord {
         turn_index: turn.turn_index,
         kind,

@@ -6,9 +6,9 @@ use crate::error::Error;
 use async_trait::async_trait;
 use holon_config::{Catalog, Env, ProviderEntry, Settings, Sourced};
 use holon_domain::delta::TextSink;
-use holon_domain::limits::THREAD_COLD_AFTER_MS;
-use holon_domain::model::{ModelFailure, ModelRef, ModelReply, ModelRequest};
+use holon_domain::model::{CacheLives, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::provider::{ModelPolicy, PolicySource, StatedWindow};
+use holon_engine::ThreadTerms;
 use holon_engine::ports::{ModelClient, ModelName};
 use holon_llm::{HttpLimits, Router, Secrets, TransportRefusal};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(crate) struct ProviderBinding {
     catalog: Catalog,
     max_output_tokens: Sourced<u32>,
     /// Cache life of each provider in milliseconds.
-    cache_lives: BTreeMap<String, u64>,
+    cache_lives: BTreeMap<String, CacheLives>,
 }
 
 /// Returns the providers whose configured transport cannot be used, with the reasons.
@@ -52,12 +52,15 @@ fn refused_transports(settings: &Settings) -> BTreeMap<String, TransportRefusal>
     refusals.collect()
 }
 
-fn cache_lives(settings: &Settings) -> BTreeMap<String, u64> {
-    let life = |entry: &ProviderEntry| {
-        let millis = u64::from(entry.cache_life_secs) * 1_000;
-        (entry.spec.id.clone(), millis)
+fn cache_lives(settings: &Settings) -> BTreeMap<String, CacheLives> {
+    let lives = |entry: &ProviderEntry| {
+        let lives = CacheLives {
+            usual_ms: u64::from(entry.cache_life_secs) * 1_000,
+            long_ms: u64::from(entry.long_cache_life_secs) * 1_000,
+        };
+        (entry.spec.id.clone(), lives)
     };
-    settings.providers.iter().map(life).collect()
+    settings.providers.iter().map(lives).collect()
 }
 
 impl ProviderBinding {
@@ -201,10 +204,10 @@ impl ModelClient for Models {
         }
     }
 
-    fn cache_life_ms(&self, model: &ModelRef) -> u64 {
+    fn cache_lives(&self, model: &ModelRef) -> CacheLives {
         let bound = self.current();
-        let life = bound.cache_lives.get(model.provider()).copied();
-        life.unwrap_or(THREAD_COLD_AFTER_MS)
+        let lives = bound.cache_lives.get(model.provider()).copied();
+        lives.unwrap_or(ThreadTerms::DEFAULT.cache)
     }
 
     fn policy(&self, model: &ModelRef) -> ModelPolicy {

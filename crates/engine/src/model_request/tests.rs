@@ -290,6 +290,7 @@ fn request_of(words: String) -> holon_domain::model::ModelRequest {
                 context_fingerprint: String::new(),
                 working_memory_revision: 0,
                 compression_epoch: 0,
+                life: holon_domain::model::CacheLife::Usual,
             },
         },
         thread: Vec::new(),

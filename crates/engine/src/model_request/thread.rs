@@ -10,7 +10,7 @@ use holon_domain::limits::{
     THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
 };
 use holon_domain::message::{MessageEnvelope, MessageKind};
-use holon_domain::model::{ConversationItem, ModelRequest};
+use holon_domain::model::{CacheLives, ConversationItem, ModelRequest};
 use holon_domain::provider::ModelPolicy;
 use holon_domain::thread::{FoldCause, ThreadCommand, ThreadState};
 use holon_domain::turn::{LogSeq, RequestForm, ShownContent};
@@ -94,6 +94,8 @@ pub struct ThreadTerms {
     /// Milliseconds after which a provider's cache has surely expired. 0 if threads do not get cold; absent if the cache
     /// life of the provider decides.
     pub cold_after_ms: Option<u64>,
+    /// How long the provider of the model keeps what it caches.
+    pub cache: CacheLives,
     /// Size above which a cold thread is folded before a turn that no operator began, in estimated tokens.
     pub cold_tokens: usize,
 }
@@ -102,6 +104,10 @@ impl ThreadTerms {
     pub const DEFAULT: Self = Self {
         most_tokens: None,
         cold_after_ms: None,
+        cache: CacheLives {
+            usual_ms: THREAD_COLD_AFTER_MS,
+            long_ms: 0,
+        },
         cold_tokens: THREAD_COLD_TOKENS as usize,
     };
 
@@ -110,23 +116,23 @@ impl ThreadTerms {
         Marks::of(window_tokens, own_tokens.or(self.most_tokens))
     }
 
-    /// Adds the cache life of the model that is asked, which counts unless an operator set another time.
+    /// Adds the cache lives of the model that is asked, which count unless an operator set another time.
     #[must_use]
-    pub fn with_cache_life(self, cache_life_ms: u64) -> Self {
-        Self {
-            cold_after_ms: self.cold_after_ms.or(Some(cache_life_ms)),
-            ..self
-        }
+    pub const fn with_cache(self, cache: CacheLives) -> Self {
+        Self { cache, ..self }
     }
 
-    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold.
-    pub(crate) fn cold_after_ms(self) -> u64 {
-        self.cold_after_ms.unwrap_or(THREAD_COLD_AFTER_MS)
+    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold. `rested_ms` is the
+    /// rest before the last turn, which decided about the life that its requests asked for.
+    pub(crate) fn cold_after_ms(self, rested_ms: u64) -> u64 {
+        let asked = self.cache.for_rest(rested_ms);
+        let life = self.cache.millis(asked);
+        self.cold_after_ms.unwrap_or(life)
     }
 
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
-    pub(crate) fn is_cold_after(self, idle_ms: u64) -> bool {
-        let after_ms = self.cold_after_ms();
+    pub(crate) fn is_cold_after(self, idle_ms: u64, rested_ms: u64) -> bool {
+        let after_ms = self.cold_after_ms(rested_ms);
         after_ms > 0 && idle_ms > after_ms
     }
 }
@@ -278,11 +284,16 @@ pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
     }
 }
 
+/// Returns the milliseconds for which the agent rested before the turn.
+pub(super) fn rest_before(rows: &TurnRows) -> u64 {
+    let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
+    last.map_or(0, |last| rows.turn.started_at.millis_since(last))
+}
+
 /// Returns true if the provider's cache has expired and something other than an operator began the turn.
 fn is_cold(rows: &TurnRows, current: Option<&MessageEnvelope>, terms: ThreadTerms) -> bool {
-    let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
-    let idle = last.map_or(0, |last| rows.turn.started_at.millis_since(last));
-    terms.is_cold_after(idle) && current.is_some_and(|message| begins_by_itself(message.kind))
+    terms.is_cold_after(rest_before(rows), rows.agent.thread.rested_ms)
+        && current.is_some_and(|message| begins_by_itself(message.kind))
 }
 
 const fn begins_by_itself(kind: MessageKind) -> bool {
@@ -308,21 +319,37 @@ mod tests {
 
     #[test]
     fn a_time_that_an_operator_set_wins_over_the_cache_life_of_the_provider() {
+        let minutes = |minutes: u64| minutes * 60_000;
         let table = [
-            (None, 3_600_000, 3_600_000, false),
-            (None, 300_000, 300_000, true),
-            (None, 0, 0, false),
-            (Some(60_000), 3_600_000, 60_000, true),
-            (Some(0), 300_000, 0, false),
+            // (set, usual life, long life, rest before the last turn) and (cold after, is cold after 7 minutes)
+            ((None, 60, 0, 0), (60, false)),
+            ((None, 5, 0, 0), (5, true)),
+            ((None, 0, 0, 0), (0, false)),
+            ((Some(1), 60, 0, 0), (1, true)),
+            ((Some(0), 5, 0, 0), (0, false)),
+            // The last turn asked for the long life, because its agent had rested longer than the usual one.
+            ((None, 5, 60, 30), (60, false)),
+            ((None, 5, 60, 5), (5, true)),
+            ((None, 5, 60, 61), (5, true)),
+            ((Some(6), 5, 60, 30), (6, true)),
         ];
-        for (set, life, after, is_cold) in table {
+        for ((set, usual, long, rested), (after, is_cold)) in table {
             let terms = ThreadTerms {
-                cold_after_ms: set,
+                cold_after_ms: set.map(minutes),
                 ..ThreadTerms::DEFAULT
             }
-            .with_cache_life(life);
-            assert_eq!(terms.cold_after_ms(), after, "{set:?} {life}");
-            assert_eq!(terms.is_cold_after(400_000), is_cold, "{set:?} {life}");
+            .with_cache(CacheLives {
+                usual_ms: minutes(usual),
+                long_ms: minutes(long),
+            });
+            let case = format!("{set:?} {usual} {long} {rested}");
+            assert_eq!(
+                terms.cold_after_ms(minutes(rested)),
+                minutes(after),
+                "{case}"
+            );
+            let found = terms.is_cold_after(minutes(7), minutes(rested));
+            assert_eq!(found, is_cold, "{case}");
         }
     }
 }

@@ -164,17 +164,16 @@ impl ReadHandle {
         let agent = &read.agent;
         let model = read.model.as_ref().map(|(model, _)| model);
         let terms = match model {
-            Some(model) => self
-                .thread_terms
-                .with_cache_life(self.model.cache_life_ms(model)),
+            Some(model) => self.thread_terms.with_cache(self.model.cache_lives(model)),
             None => self.thread_terms,
         };
         let last = agent.last_turn.as_ref().map(|last| last.completed_at);
         let idle = last.map_or(0, |last| self.clock.now().millis_since(last));
+        let rested = agent.thread.rested_ms;
         let is_at_rest = agent.open_turn.is_none();
         ColdThread {
-            is_cold: is_at_rest && terms.is_cold_after(idle),
-            after_ms: terms.cold_after_ms(),
+            is_cold: is_at_rest && terms.is_cold_after(idle, rested),
+            after_ms: terms.cold_after_ms(rested),
             fold_above_tokens: count(terms.cold_tokens),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use holon_domain::block::ToolCall;
-use holon_domain::model::{ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::model::{CacheLife, ModelRef, PromptBlock, PromptCache, PromptFrame, Stability};
 use holon_domain::provider::ReasoningPolicy;
 use holon_domain::thread::ThreadTurn;
 use holon_domain::tool_set::ToolSet;
@@ -61,6 +61,7 @@ fn request(
                 context_fingerprint: String::new(),
                 working_memory_revision: 0,
                 compression_epoch: 0,
+                life: CacheLife::Usual,
             },
         },
         thread: vec![Arc::new(ThreadTurn::new(Some(1), thread))],

@@ -42,7 +42,7 @@ impl Shell {
             () = cancel.cancelled() => return None,
             () = self.draining.cancelled() => return None,
         };
-        let cache_life_ms = self.ports.model.cache_life_ms(model);
+        let cache = self.ports.model.cache_lives(model);
         rows.learned = rows.learned.at(endpoint);
         let stated = model_request::add_statement(&mut rows, policy, stated);
         self.refresh_listed_plans(&mut rows).await;
@@ -55,7 +55,7 @@ impl Shell {
         let terms = RequestTerms {
             reminder: self.conduct.reminder,
             web_tools: self.ports.web.tools(),
-            thread: self.conduct.thread.with_cache_life(cache_life_ms),
+            thread: self.conduct.thread.with_cache(cache),
         };
         let round = RoundRequest::new(rows, &thread, policy, files, terms)?.with_statement(stated);
         if let Some(estimate) = round.over_budget() {

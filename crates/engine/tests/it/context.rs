@@ -17,6 +17,7 @@ async fn start(house: &House) -> Host {
             most_tokens: Some(HIGH),
             cold_after_ms: Some(60_000),
             cold_tokens: 500,
+            ..ThreadTerms::DEFAULT
         },
         ..Conduct::default()
     };

@@ -21,6 +21,7 @@ const THREAD: ThreadTerms = ThreadTerms {
     most_tokens: Some(800),
     cold_after_ms: Some(0),
     cold_tokens: usize::MAX,
+    ..ThreadTerms::DEFAULT
 };
 
 /// The first turn that an agent's thread shows as it was.

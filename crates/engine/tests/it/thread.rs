@@ -122,6 +122,7 @@ async fn a_thread_above_its_mark_is_folded_in_one_step_and_only_grows_between() 
             most_tokens: Some(2_000),
             cold_after_ms: Some(0),
             cold_tokens: usize::MAX,
+            ..ThreadTerms::DEFAULT
         },
         ..Conduct::default()
     };

@@ -3,7 +3,7 @@
 use crate::house::{House, agent, at_rest, create, prompt};
 use crate::talk::texts;
 use crate::windows::{exactly, model, stating_house};
-use holon_domain::model::{ModelChoice, ModelOptions, ModelRequest};
+use holon_domain::model::{CacheLife, ModelChoice, ModelOptions, ModelRequest};
 use holon_engine::Host;
 use holon_testkit::ports::{calls, says};
 use serde_json::json;
@@ -87,6 +87,34 @@ async fn two_models_by_turns_read_the_same_words() {
     let shown = before.concat();
     for turn in 1..=5 {
         assert!(shown.contains(&format!("answer {turn}")), "{shown}");
+    }
+    house.is_sound("main").await;
+}
+
+#[tokio::test]
+async fn an_agent_that_rests_longer_than_a_cache_usually_lives_asks_for_the_longer_life() {
+    const MINUTE: i64 = 60_000;
+    let (house, _stating, host) = stating_house(None).await;
+    let steps = [
+        (0, CacheLife::Usual, 5),
+        (4, CacheLife::Usual, 5),
+        (30, CacheLife::Long, 60),
+        (59, CacheLife::Long, 60),
+        // The longer life has expired too, so that a next rest like this one would find nothing.
+        (90, CacheLife::Usual, 5),
+        (1, CacheLife::Usual, 5),
+    ];
+    for (turn, (rest, life, cold_after)) in steps.into_iter().enumerate() {
+        house.clock.step(rest * MINUTE);
+        let request = ask(&house, &host, &format!("question {turn}"), "Yes.").await;
+        assert_eq!(request.frame.cache.life, life, "after {rest} minutes");
+        let view = host
+            .reads()
+            .context(&agent("main"))
+            .await
+            .expect("a context");
+        let after = cold_after * 60_000;
+        assert_eq!(view.cold.after_ms, after, "after {rest} minutes");
     }
     house.is_sound("main").await;
 }

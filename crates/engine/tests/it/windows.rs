@@ -4,7 +4,7 @@ use crate::house::{House, agent, briefs, create, prompt};
 use async_trait::async_trait;
 use holon_domain::delta::TextSink;
 use holon_domain::model::{
-    ModelChain, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest,
+    CacheLives, ModelChain, ModelFailure, ModelFailureKind, ModelRef, ModelReply, ModelRequest,
 };
 use holon_domain::provider::{LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_engine::ports::ModelClient;
@@ -24,7 +24,7 @@ pub(crate) const fn exactly(tokens: u32) -> Option<StatedWindow> {
     Some(StatedWindow::Exactly(tokens))
 }
 
-/// The house's model behind a server that states a context window.
+/// The house's model behind a server that states a context window and offers two lives of its cache.
 #[derive(Debug)]
 pub(crate) struct StatingModel {
     asked: Arc<ScriptedModel>,
@@ -75,6 +75,13 @@ impl ModelClient for StatingModel {
             _ => policy.source,
         };
         ModelPolicy { source, ..policy }
+    }
+
+    fn cache_lives(&self, _model: &ModelRef) -> CacheLives {
+        CacheLives {
+            usual_ms: 300_000,
+            long_ms: 3_600_000,
+        }
     }
 
     fn endpoint(&self, _model: &ModelRef) -> Option<String> {

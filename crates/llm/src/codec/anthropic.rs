@@ -18,7 +18,7 @@ pub(crate) use stream::Assembler;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::{Body, Item};
 use cache::{BlockPosition, Marks};
-use holon_domain::model::{ModelRequest, PromptFrame};
+use holon_domain::model::{CacheLife, ModelRequest, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
 use message::{Block, ImageSource, ResultContent, ResultPart, Role, Turn};
@@ -64,14 +64,17 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         if let BlockPosition::System(index) = position
             && let Some(block) = system.get_mut(*index)
         {
-            mark(block);
+            mark(block, request.frame.cache.life);
         }
     }
     if !system.is_empty() {
         put("system", Value::Array(system));
     }
     Body::new(body)
-        .with_conversation("messages", messages.into_items(&positions))
+        .with_conversation(
+            "messages",
+            messages.into_items(&positions, request.frame.cache.life),
+        )
         .with_tools(&request.tools, provider.transport, tool)
 }
 
@@ -105,7 +108,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Renders the turns. A turn with a cache breakpoint stays a value, because some servers refuse breakpoints.
-    fn into_items(self, positions: &[BlockPosition]) -> Vec<Item> {
+    fn into_items(self, positions: &[BlockPosition], life: CacheLife) -> Vec<Item> {
         let turns = self.0.iter().enumerate();
         turns
             .map(|(index, turn)| {
@@ -121,7 +124,7 @@ impl<'a> Messages<'a> {
                 }
                 let mut value = json!(turn);
                 for block in marked {
-                    mark(&mut value["content"][block]);
+                    mark(&mut value["content"][block], life);
                 }
                 Item::Value(value)
             })
@@ -129,9 +132,12 @@ impl<'a> Messages<'a> {
     }
 }
 
-/// Puts a cache breakpoint on a block.
-fn mark(block: &mut Value) {
-    block["cache_control"] = json!({"type": "ephemeral"});
+/// Puts a cache breakpoint on a block. All breakpoints of a request have one life.
+fn mark(block: &mut Value, life: CacheLife) {
+    block["cache_control"] = match life {
+        CacheLife::Usual => json!({"type": "ephemeral"}),
+        CacheLife::Long => json!({"type": "ephemeral", "ttl": "1h"}),
+    };
 }
 
 fn system(frame: &PromptFrame, marks: &mut Marks) -> Vec<Value> {

@@ -22,7 +22,7 @@ pub(crate) use output::answer;
 pub(crate) use stream::Assembler;
 
 use super::Body;
-use holon_domain::model::ModelRequest;
+use holon_domain::model::{CacheLife, ModelRequest};
 use holon_domain::provider::{PromptCapability, ProviderSpec, ReasoningEffort};
 use serde_json::{Map, json};
 
@@ -56,6 +56,9 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
     }
     if let Some(key) = cache_key(provider, request) {
         body.insert("prompt_cache_key".into(), json!(key));
+    }
+    if request.frame.cache.life == CacheLife::Long {
+        body.insert("prompt_cache_retention".into(), json!("24h"));
     }
     let most = request.max_output_tokens.max(MIN_OUTPUT_TOKENS);
     body.insert("max_output_tokens".into(), json!(most));

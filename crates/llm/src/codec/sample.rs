@@ -4,7 +4,8 @@ use super::Body;
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
-    ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame, Stability,
+    CacheLife, ConversationItem, ModelRef, ModelRequest, PromptBlock, PromptCache, PromptFrame,
+    Stability,
 };
 use holon_domain::provider::{ProviderSpec, ReasoningPolicy, Transport};
 use holon_domain::tool::{FreeformGrammar, GrammarSyntax, OfferedTool};
@@ -54,6 +55,7 @@ pub(super) fn frame(system: Vec<PromptBlock>, context: Vec<PromptBlock>) -> Prom
             context_fingerprint: "print".to_owned(),
             working_memory_revision: 0,
             compression_epoch: 0,
+            life: CacheLife::Usual,
         },
     }
 }

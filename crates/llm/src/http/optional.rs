@@ -89,6 +89,7 @@ const fn members(option: RequestOption) -> &'static [&'static str] {
             "output_config",
             "thinking",
         ],
+        RequestOption::CacheLife => &["prompt_cache_retention", "ttl"],
         RequestOption::CacheMarks => &["cache_control"],
         RequestOption::ParallelToolCalls => &["parallel_tool_calls"],
         RequestOption::ToolChoice => &["tool_choice"],
@@ -105,6 +106,7 @@ fn names(words: &str, option: RequestOption) -> bool {
         RequestOption::StreamUsage
         | RequestOption::PromptCacheKey
         | RequestOption::Reasoning
+        | RequestOption::CacheLife
         | RequestOption::CacheMarks
         | RequestOption::ParallelToolCalls
         | RequestOption::ToolChoice
@@ -200,66 +202,115 @@ fn says_unsupported(words: &str) -> bool {
 }
 
 fn is_in(option: RequestOption, body: &Body) -> bool {
+    if let Some(part) = MarkPart::of(option) {
+        return holds_in_marks(part, body) || has_member(option, body);
+    }
     match option {
-        RequestOption::CacheMarks => body.members().any(|(_, member)| match member {
-            Member::Value(value) => has_marks(value),
-            // Codecs mark no tools, and keep an item that they mark as a value.
-            Member::Tools(_) => false,
-            Member::Items(items) => items.iter().any(|item| match item {
-                Item::Value(value) => has_marks(value),
-                Item::Text(_) => false,
-            }),
-        }),
         RequestOption::Streaming => body.get("stream") == Some(&Value::Bool(true)),
-        RequestOption::StreamUsage
-        | RequestOption::PromptCacheKey
-        | RequestOption::Reasoning
-        | RequestOption::ParallelToolCalls
-        | RequestOption::ToolChoice
-        | RequestOption::Truncation
-        | RequestOption::ContextManagement => members(option)
-            .iter()
-            .any(|member| body.get(member).is_some_and(|value| !value.is_null())),
+        _ => has_member(option, body),
     }
 }
 
+fn has_member(option: RequestOption, body: &Body) -> bool {
+    let mut members = members(option).iter();
+    members.any(|member| body.get(member).is_some_and(|value| !value.is_null()))
+}
+
 fn remove(option: RequestOption, body: &mut Body) {
-    if option == RequestOption::CacheMarks {
-        body.items_mut().for_each(remove_inner_marks);
-        return remove_marks(body.members_mut());
+    if let Some(part) = MarkPart::of(option) {
+        body.items_mut()
+            .for_each(|item| remove_inner_marks(part, item));
+        remove_marks(part, body.members_mut());
     }
     for member in members(option) {
         body.members_mut().remove(*member);
     }
 }
 
+/// What is left out of the marks on content blocks.
+#[derive(Debug, Clone, Copy)]
+enum MarkPart {
+    Mark,
+    /// Only the life that it asks for.
+    Life,
+}
+
+/// Member of a content block that is its mark.
+const MARK: &str = "cache_control";
+/// Member of a mark that asks for a longer life.
+const LIFE: &str = "ttl";
+
+impl MarkPart {
+    /// Returns what an option means in marks; `None` for an option that is not in them.
+    fn of(option: RequestOption) -> Option<Self> {
+        match option {
+            RequestOption::CacheMarks => Some(Self::Mark),
+            RequestOption::CacheLife => Some(Self::Life),
+            _ => None,
+        }
+    }
+
+    fn is_in(self, block: &Map<String, Value>) -> bool {
+        let mark = block.get(MARK);
+        match self {
+            Self::Mark => mark.is_some(),
+            Self::Life => mark.is_some_and(|mark| mark.get(LIFE).is_some()),
+        }
+    }
+
+    fn remove(self, block: &mut Map<String, Value>) {
+        match self {
+            Self::Mark => drop(block.remove(MARK)),
+            Self::Life => {
+                if let Some(mark) = block.get_mut(MARK).and_then(Value::as_object_mut) {
+                    mark.remove(LIFE);
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if marks of the body have this part. Codecs mark no tools, and keep an item that they mark as a value.
+fn holds_in_marks(part: MarkPart, body: &Body) -> bool {
+    body.members().any(|(_, member)| match member {
+        Member::Value(value) => has_marks(part, value),
+        Member::Tools(_) => false,
+        Member::Items(items) => items.iter().any(|item| match item {
+            Item::Value(value) => has_marks(part, value),
+            Item::Text(_) => false,
+        }),
+    })
+}
+
 /// Member of a call that holds its arguments. They are the model's and stay as they are.
 const ARGUMENTS: &str = "input";
 
-fn has_marks(value: &Value) -> bool {
+fn has_marks(part: MarkPart, value: &Value) -> bool {
     match value {
         Value::Object(members) => {
             let mut inner = members.iter().filter(|(name, _)| *name != ARGUMENTS);
-            members.contains_key("cache_control") || inner.any(|(_, member)| has_marks(member))
+            part.is_in(members) || inner.any(|(_, member)| has_marks(part, member))
         }
-        Value::Array(items) => items.iter().any(has_marks),
+        Value::Array(items) => items.iter().any(|item| has_marks(part, item)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
-/// Removes the marks from content blocks.
-fn remove_marks(members: &mut Map<String, Value>) {
-    members.remove("cache_control");
+/// Removes this part from the marks of content blocks.
+fn remove_marks(part: MarkPart, members: &mut Map<String, Value>) {
+    part.remove(members);
     let inner = |(name, _): &(&String, &mut Value)| name.as_str() != ARGUMENTS;
     for (_, member) in Map::iter_mut(members).filter(inner) {
-        remove_inner_marks(member);
+        remove_inner_marks(part, member);
     }
 }
 
-fn remove_inner_marks(value: &mut Value) {
+fn remove_inner_marks(part: MarkPart, value: &mut Value) {
     match value {
-        Value::Object(members) => remove_marks(members),
-        Value::Array(items) => items.iter_mut().for_each(remove_inner_marks),
+        Value::Object(members) => remove_marks(part, members),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| remove_inner_marks(part, item)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

@@ -2,8 +2,8 @@
 
 use holon_domain::CallId;
 use holon_domain::model::{
-    ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
-    PromptFrame, ReplyBlock, Stability,
+    CacheLife, ConversationItem, ModelFailure, ModelRef, ModelReply, ModelRequest, PromptBlock,
+    PromptCache, PromptFrame, ReplyBlock, Stability,
 };
 use holon_domain::provider::{AuthKind, ReasoningPolicy};
 use holon_domain::tool::OfferedTool;
@@ -137,6 +137,7 @@ pub(crate) fn request(prior_rounds: u64, round: u32) -> ModelRequest {
                 context_fingerprint: "print".to_owned(),
                 working_memory_revision: 0,
                 compression_epoch: 0,
+                life: CacheLife::Usual,
             },
         },
         thread: Vec::new(),

@@ -6,7 +6,7 @@ use crate::plan::{Part, PromptPlan};
 use crate::thread::told::ToldWork;
 use crate::{digest, stable, work};
 use holon_domain::WorkItemId;
-use holon_domain::model::{PromptBlock, PromptCache, PromptFrame, Stability};
+use holon_domain::model::{CacheLife, PromptBlock, PromptCache, PromptFrame, Stability};
 use holon_domain::prompt_plan::{BlockCut, BlockSource, PartLength};
 use holon_domain::text;
 use holon_domain::thread::ToldTexts;
@@ -280,6 +280,7 @@ fn cache(
         context_fingerprint,
         working_memory_revision: input.memory.revision(),
         compression_epoch: input.agent.totals.compactions,
+        life: CacheLife::Usual,
     }
 }
 

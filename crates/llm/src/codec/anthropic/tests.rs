@@ -5,7 +5,7 @@ use crate::codec::sample::{self, *};
 use crate::codec::{self, DecodedReply, Fault};
 use holon_domain::block::Block;
 use holon_domain::model::{
-    ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
+    CacheLife, ConversationItem, ModelFailureKind, ModelRequest, ReplyBlock, Stability, StopReason,
 };
 use holon_domain::provider::{
     ContextManagement, ContextReduction, ProviderSpec, ReasoningEffort, Transport,
@@ -113,6 +113,25 @@ fn marks(body: &Value) -> Vec<&str> {
         .map(|block| block["text"].as_str().or_else(|| block["content"].as_str()))
         .map(|words| words.expect("words"))
         .collect()
+}
+
+#[test]
+fn every_breakpoint_of_a_request_asks_for_the_life_that_the_request_wants() {
+    for (life, expected) in [
+        (CacheLife::Usual, json!({"type": "ephemeral"})),
+        (CacheLife::Long, json!({"type": "ephemeral", "ttl": "1h"})),
+    ] {
+        let mut request = request(MODEL, rounds());
+        request.frame = frame(vec![marked("stable", Stability::Stable)], Vec::new());
+        request.frame.cache.life = life;
+        let body = encoded(&request).to_string();
+        let all = body.matches("cache_control").count();
+        let found = body
+            .matches(&format!("\"cache_control\":{expected}"))
+            .count();
+        assert!(all > 1, "{body}");
+        assert_eq!(found, all, "{body}");
+    }
 }
 
 #[test]

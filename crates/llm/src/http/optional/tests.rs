@@ -9,7 +9,8 @@ fn body() -> Body {
         "prompt_cache_key": "k", "parallel_tool_calls": true, "tool_choice": "auto", "truncation": "disabled", "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"],
         "context_management": {"edits": []},
         "tools": [{"name": "t", "cache_control": {"type": "ephemeral"}}],
-        "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
+        "prompt_cache_retention": "24h",
+        "messages": [{"content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": "1h"}},
             {"type": "tool_use", "input": {"cache_control": "the model's own"}}]}],
     }))
 }
@@ -72,6 +73,16 @@ fn a_refusal_names_the_part_to_leave_out() {
             400,
             "messages.0.content.0.cache_control: Extra inputs are not permitted",
             Some(RequestOption::CacheMarks),
+        ),
+        (
+            400,
+            "messages.0.content.0.cache_control.ephemeral.ttl: Extra inputs are not permitted",
+            Some(RequestOption::CacheLife),
+        ),
+        (
+            400,
+            "prompt_cache_retention is not supported on this model",
+            Some(RequestOption::CacheLife),
         ),
         (
             400,
@@ -143,6 +154,20 @@ fn an_option_that_is_not_in_the_request_is_not_left_out() {
     let refusal = ErrorBody::plain("Unsupported parameter: 'prompt_cache_key'");
     let bare = of(&json!({"model": "m"}));
     assert_eq!(named(StatusCode::BAD_REQUEST, &refusal, &bare), None);
+}
+
+#[test]
+fn leaving_out_the_life_of_a_cache_keeps_its_marks() {
+    let whole = body();
+    let bare = without(&whole, &BTreeSet::from([RequestOption::CacheLife]));
+    let text = serde_json::to_string(bare.get("messages").expect("messages")).expect("JSON");
+    assert!(
+        text.contains(r#""cache_control":{"type":"ephemeral"}"#),
+        "{text}"
+    );
+    assert!(!text.contains("ttl"), "{text}");
+    assert_eq!(bare.get("prompt_cache_retention"), None);
+    assert!(bare.get("prompt_cache_key").is_some());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::support::{
 use crate::codec::codex;
 use crate::codec::sample::{assert_golden, every_tool, sent};
 use holon_domain::block::{Block, OpaqueData};
-use holon_domain::model::ModelRequest;
+use holon_domain::model::{CacheLife, ModelRequest};
 use holon_domain::provider::{ContextManagement, ReasoningEffort, Transport};
 use holon_tools::SchemaMode;
 use serde_json::{Value, json};
@@ -241,6 +241,14 @@ fn a_strict_schema_loses_the_keywords_openai_refuses_and_no_property_of_that_nam
     request.tools = vec![tool.clone()].into();
     let relaxed = encoded(&request)["tools"][0]["parameters"].take();
     assert_eq!(relaxed, tool.parameters);
+}
+
+#[test]
+fn a_longer_life_of_the_cache_is_asked_for_only_where_the_request_wants_it() {
+    let mut request = request(Vec::new());
+    assert_eq!(encoded(&request).get("prompt_cache_retention"), None);
+    request.frame.cache.life = CacheLife::Long;
+    assert_eq!(encoded(&request)["prompt_cache_retention"], json!("24h"));
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::codec::{self, DecodedReply, Fault, sample};
 use holon_domain::CallId;
 use holon_domain::block::{Block, OpaqueData, ToolCall};
 use holon_domain::model::{
-    ConversationItem, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache, PromptFrame,
-    ReplyBlock, Stability,
+    CacheLife, ConversationItem, ModelRef, ModelReply, ModelRequest, PromptBlock, PromptCache,
+    PromptFrame, ReplyBlock, Stability,
 };
 use holon_domain::provider::{ProviderSpec, ReasoningEffort, Transport};
 use holon_domain::tool::OfferedTool;
@@ -60,6 +60,7 @@ pub(in crate::codec) fn request(conversation: Vec<ConversationItem>) -> ModelReq
                 context_fingerprint: "fedcba9876543210".into(),
                 working_memory_revision: 3,
                 compression_epoch: 0,
+                life: CacheLife::Usual,
             },
         },
         thread: Vec::new(),
