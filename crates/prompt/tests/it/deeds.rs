@@ -407,10 +407,9 @@ fn an_ask_is_open_only_until_a_later_turn_closed_it() {
     ];
     for (turns, state) in table {
         let told = recap(turns);
-        let first = told.find("## Turn 2").map(|at| &told[at..]);
-        let heading = first
-            .and_then(|rest| rest.lines().next())
-            .unwrap_or_default();
+        let mut lines = told.lines();
+        let heading = lines.find(|line| line.starts_with("## Turn 2"));
+        let heading = heading.expect("the recap of turn 2");
         assert!(heading.ends_with(state), "{state} in {told}");
     }
 }
