@@ -104,7 +104,7 @@ fn note(message: &MessageEnvelope, extent: Extent, reason: &str) -> String {
         Extent::Whole | Extent::Bytes(_) => String::new(),
         Extent::Tokens(_) => format!(
             "\nThe message {} is {reason}: only its beginning and its end are shown. \
-             Your operator prints it whole with `holon transcript --agent {}`, which is not for you. If you need the middle, \
+             Only your operator can print it whole, with `holon transcript --agent {}`. If you need the middle, \
              say so and ask for the text in a file.",
             message.id, message.agent_id
         ),

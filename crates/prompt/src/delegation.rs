@@ -8,8 +8,9 @@ use holon_domain::delegation::{ActiveChild, ChildObservability, ChildPhase, PUT_
 use holon_domain::prompt_plan::BlockSource;
 
 pub(crate) const RULES: &str = "# Delegated work\n\n\
-    Another agent created you for one task, and its message defines the task. Stay inside it: start no other work, and do \
-    not widen it. Your last message goes to that agent; write it so that it can be used without your conversation.";
+    Another agent created you for one assignment, and its first message to you defines it. Stay inside it: start no other \
+    work, and do not widen it. Your last text goes to that agent; write it so that it can be used without your \
+    conversation, and put into it what you would tell an operator.";
 
 /// Returns the rules; `None` for an agent that works for an operator, such as the temporary one of a run.
 pub(crate) fn candidate(agent: &AgentRecord) -> Option<Candidate<'static>> {

@@ -35,7 +35,7 @@ fn is_about(message: &MessageEnvelope, failed: &FailedTurn) -> bool {
 pub(crate) fn candidate(reason: TerminalReason) -> Option<Candidate<'static>> {
     let text = format!(
         "# This turn\n\n\
-         The turn before this one failed: {}. This turn repairs that and nothing else.\n\
+         The turn before this one failed: {}. This turn is for nothing else than getting over that.\n\
          - Look at files, tasks and work items before you repeat a step: a part of it may have happened.\n\
          - Take the smallest step that lets the work go on, and check it.\n\
          - Start no other work. If you cannot repair it, set the blocker of the item and tell your operator why.",

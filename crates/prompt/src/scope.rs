@@ -96,10 +96,10 @@ pub(crate) fn execution() -> String {
         "# Home and execution\n\n\
          Your home outlives workspaces. Keep lasting notes in memory/self.md (how you work) and memory/operator.md \
          (what your operator prefers), other writing in notes/, own files in work/; never write to .holon/.\n\
-         A workspace's anchor is its project's identity. Commands start in cwd, inside the execution root, with the \
+         Commands start in cwd, inside the execution root, with the \
          operator's rights on this host (backend {}).\n\
          {}\n\
-         What is not_enforced is up to you: stay inside the task.",
+         Nothing limits what is not_enforced: stay inside what was asked.",
         policy.backend,
         by_level(&facts).join("\n"),
     )

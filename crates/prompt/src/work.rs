@@ -102,7 +102,7 @@ pub(crate) fn candidates<'a>(
         list(
             BlockSource::DueReminders,
             Priority::DueReminders,
-            "Reminders that have come: look at the blocker of each, then clear it or set it anew:"
+            "Reminders that have come: look at the blocker of each, then clear the blocker or set it again with a new reminder:"
                 .to_owned(),
             &work.due_rechecks,
         ),
@@ -175,7 +175,7 @@ fn title_with_count<T>(title: &str, shown: &[T], count: u32) -> String {
 fn waits(waits: &[WaitRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |wait: &WaitRecord| {
         let item = wait.work_item_id.as_ref();
-        let whose = item.map_or_else(|| "you".to_owned(), WorkItemId::to_string);
+        let whose = item.map_or_else(|| "no item".to_owned(), WorkItemId::to_string);
         let order = ordered(wait.order.as_deref());
         format!("- {} of {whose}: {}{order}", wait.id, describe_wait(wait))
     };

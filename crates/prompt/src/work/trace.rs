@@ -25,7 +25,7 @@ pub(super) fn candidate(steps: &[ItemStep]) -> Option<Candidate<'_>> {
 fn render(steps: &[ItemStep]) -> String {
     let lines: Vec<String> = steps.iter().map(line).collect();
     format!(
-        "Latest steps on the current item, oldest first (done already; results are summaries):\n{}",
+        "Latest steps on the current item, oldest first (already run; results are summaries):\n{}",
         lines.join("\n")
     )
 }
