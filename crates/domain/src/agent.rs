@@ -282,7 +282,7 @@ pub struct LastFailure {
 }
 
 /// Most bytes of the operator's words that stand beside what their turn made.
-pub const ORDER_BYTES: usize = 400;
+pub const ORDER_BYTES: usize = 600;
 
 /// One agent: its settings, the last numbers of its sequences, and its scheduling state.
 ///
@@ -367,7 +367,8 @@ pub struct AgentRecord {
     /// the first one, and in records of earlier builds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operator_seq: Option<MessageSeq>,
-    /// Beginning of the newest words of an operator that the newest turn has, at most [`ORDER_BYTES`]. What the turn makes
+    /// The newest words of an operator that the newest turn has, cut in the middle to
+    /// [`ORDER_BYTES`]. What the turn makes
     /// keeps them, so that its order stands beside it. Absent if something else began the turn and no operator joined it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub order: Option<String>,

@@ -37,6 +37,18 @@ pub fn preview(text: &str, max_bytes: usize) -> String {
     )
 }
 
+/// Cuts `text` in the middle to `max_bytes`: two thirds of its beginning and one third of its end stay.
+#[must_use]
+pub fn cut_middle(text: &str, max_bytes: usize) -> String {
+    const GAP: &str = " … ";
+    if text.len() <= max_bytes {
+        return text.to_owned();
+    }
+    let room = max_bytes.saturating_sub(GAP.len());
+    let end = room / 3;
+    format!("{}{GAP}{}", prefix(text, room - end), suffix(text, end))
+}
+
 /// Returns true for characters that no name may hold because they control a display: control characters, line ends and
 /// tabs, and the marks that change the direction of writing, which can make one name look like another. Text on a display
 /// is shown by [`crate::visible`], which knows more of them.
@@ -103,6 +115,19 @@ pub fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_that_is_cut_in_the_middle_keeps_its_beginning_and_its_end() {
+        for (text, most, cut) in [
+            ("short", 5, "short"),
+            ("abcdefghijklmnop", 14, "abcdef … nop"),
+            ("äöüäöüäöüäöü", 15, "äöü … ü"),
+        ] {
+            let found = cut_middle(text, most);
+            assert!(found.len() <= most, "{found}");
+            assert_eq!(found, cut);
+        }
+    }
 
     #[test]
     fn cuts_never_split_a_character() {

@@ -13,7 +13,7 @@ use crate::visible;
 use holon_domain::agent::AgentRecord;
 use holon_domain::prompt_plan::BlockSource;
 use holon_domain::text;
-use holon_domain::timer::TimerRecord;
+use holon_domain::timer::{TimerRecord, TimerSchedule};
 use holon_domain::wait::{WaitRecord, WakeSource};
 use holon_domain::work_item::{
     PlanArtifact, WorkItemRecord, WorkItemSchedulingState, WorkOverview,
@@ -234,19 +234,20 @@ fn source(wait: &WaitRecord, source: &WakeSource) -> String {
     }
 }
 
+/// Says when a timer fires. One with a fixed interval is told without its next time, which changes with every tick.
+fn fires(timer: &TimerRecord) -> String {
+    if let TimerSchedule::Every { interval_ms, .. } = timer.schedule {
+        return format!("fires every {} s", interval_ms.div_ceil(1_000));
+    }
+    let next = timer.next_fire_at.map(|at| at.to_string());
+    format!("fires next at {}", next.unwrap_or_default())
+}
+
 fn timers(timers: &[TimerRecord], count: u32) -> Option<Candidate<'_>> {
     let line = |timer: &TimerRecord| {
-        let next = timer
-            .next_fire_at
-            .map(|at| at.to_string())
-            .unwrap_or_default();
         let summary = timer.summary.as_deref().unwrap_or("(no summary)");
         let order = ordered(timer.order.as_deref());
-        format!(
-            "- {} fires next at {next}: {}{order}",
-            timer.id,
-            short(summary)
-        )
+        format!("- {} {}: {}{order}", timer.id, fires(timer), short(summary))
     };
     let lines: Vec<String> = timers.iter().map(line).collect();
     (!lines.is_empty()).then(|| {

@@ -357,7 +357,12 @@ fn headline(task: &TaskRecord) -> String {
         );
         match &task.end {
             Some(end) if !end.output_summary.is_empty() => {
-                write!(told, "\nIts report:\n{}", end.output_summary).ok();
+                write!(
+                    told,
+                    "\nIts report:\n{}\n--- End of its report. What follows is by Holon.",
+                    end.output_summary
+                )
+                .ok();
             }
             Some(end) => drop(write!(told, "\n{}", end.result_summary)),
             None => {}

@@ -131,7 +131,7 @@ fn note_message(draft: &mut Draft<'_>, entry: &QueueEntry) {
 
 /// Returns the words of an operator that stand beside what their turn makes.
 pub(super) fn order_words(envelope: &MessageEnvelope) -> String {
-    text::preview(envelope.body.render().trim(), ORDER_BYTES)
+    text::cut_middle(envelope.body.render().trim(), ORDER_BYTES)
 }
 
 /// Records that the newest turn took up a message.

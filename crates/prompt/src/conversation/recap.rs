@@ -208,15 +208,23 @@ fn sum_up(notes: &[&RoundNote], room_tokens: usize) -> Vec<String> {
         handles.extend(&note.handles);
     }
     let sum = format!(
-        "- rounds {} to {}: {}{}",
-        first.round,
-        last.round,
+        "- {}: {}{}",
+        span(first.round, last.round),
         counts(notes),
         handles.render((room_tokens / tokens).clamp(fewest, most)),
     );
     std::iter::once(sum)
         .chain(newest_changes(notes, room_tokens / 4))
         .collect()
+}
+
+/// Names the rounds from the first to the last.
+fn span(first: u32, last: u32) -> String {
+    if first == last {
+        format!("round {first}")
+    } else {
+        format!("rounds {first} to {last}")
+    }
 }
 
 /// Lists the newest change of each work item, oldest first. The newest are listed if there is not room for all.
@@ -266,8 +274,8 @@ fn counts(notes: &[&RoundNote]) -> String {
     let counts: Vec<String> = by_tool
         .into_iter()
         .map(|(tool, (calls, failures))| match failures {
-            0 => format!("{tool} {calls}"),
-            _ => format!("{tool} {calls} ({failures} failed)"),
+            0 => format!("{calls} × {tool}"),
+            _ => format!("{calls} × {tool} ({failures} failed)"),
         })
         .collect();
     counts.join(", ")
@@ -367,7 +375,8 @@ fn summary<'a>(envelope: &'a ToolEnvelope, result: &Value) -> &'a str {
     head.map_or(summary, |(head, _)| head)
 }
 
-/// Quotes the last line that a command printed: of standard error if it failed, and of its output otherwise.
+/// Quotes the last line that a command printed: of standard error if it failed or printed nothing else, and of both if it
+/// succeeded, because some programs tell their result there.
 fn last_words(result: &Value) -> Option<String> {
     let status = result.get("exit_status")?.as_i64()?;
     let last_line = |field: &str| {
@@ -375,13 +384,21 @@ fn last_words(result: &Value) -> Option<String> {
         let mut lines = printed.lines().map(str::trim).rev();
         lines.find(|line| !line.is_empty())
     };
-    let complaint = last_line("stderr_preview").filter(|_| status != 0);
-    let (name, last, bytes) = match complaint {
-        Some(last) => ("stderr", last, COMPLAINT_BYTES),
-        None => ("output", last_line("stdout_preview")?, OUTPUT_BYTES),
+    let (stdout, stderr) = (last_line("stdout_preview"), last_line("stderr_preview"));
+    let ends = match (stdout, stderr) {
+        (None, None) => return None,
+        (_, Some(complaint)) if status != 0 => vec![("stderr", complaint, COMPLAINT_BYTES)],
+        (stdout, stderr) => {
+            let end = |name, line: Option<_>| line.map(|line| (name, line, OUTPUT_BYTES));
+            let both = [end("output", stdout), end("stderr", stderr)];
+            both.into_iter().flatten().collect()
+        }
     };
-    let shown = visible::excerpt(&without_markers(last), bytes);
-    Some(format!("; {name} ends with {shown}"))
+    let told = ends.into_iter().map(|(name, line, bytes)| {
+        let shown = visible::excerpt(&without_markers(line), bytes);
+        format!("; {name} ends with {shown}")
+    });
+    Some(told.collect())
 }
 
 fn joined(message: &MessageEnvelope) -> String {

@@ -94,7 +94,7 @@ impl Deeds {
         let others: Vec<String> = self
             .others
             .iter()
-            .map(|(name, count)| format!("{} {count}", visible::line(name)))
+            .map(|(name, count)| format!("{count} × {}", visible::line(name)))
             .collect();
         let others = (!others.is_empty()).then(|| format!("you called {}", others.join(", ")));
         let all: Vec<String> = others.into_iter().chain(told).collect();

@@ -183,7 +183,10 @@ fn items_of(turn: &PastTurn<'_>) -> Vec<ConversationItem> {
     let deeds = Deeds::of(turn);
     if deeds.are_silent() && turn.failure().is_none() {
         let did = deeds.line(SILENT_BYTES);
-        let text = format!("[You said nothing in this turn. What you did: {did}.]");
+        let text = format!(
+            "[In turn {}, which ends here, you said nothing. What you did: {did}.]",
+            turn.turn_index
+        );
         items.push(ConversationItem::User { text });
     }
     items

@@ -110,7 +110,7 @@ fn a_turn_without_words_is_told_as_what_it_did() {
         (vec![("Sleep", json!({}))], "you rested."),
         (
             vec![("ExecCommand", json!({ "cmd": "true" })), rest.clone()],
-            r#"you called ExecCommand 1; you rested: "nothing is left to do""#,
+            r#"you called 1 × ExecCommand; you rested: "nothing is left to do""#,
         ),
         (
             vec![("WaitFor", json!({ "reason": "the review", "wake_on": [] }))],
@@ -122,7 +122,7 @@ fn a_turn_without_words_is_told_as_what_it_did() {
         let turn = ended(1, tick(1, "Look again."), entries(&calls, ""));
         let text = last_text(&turn);
         assert!(
-            text.starts_with("[You said nothing in this turn."),
+            text.starts_with("[In turn 1, which ends here, you said nothing."),
             "{text}"
         );
         assert!(text.contains(told), "{text}");
