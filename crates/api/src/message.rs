@@ -16,6 +16,9 @@ use serde_json::Value;
 #[serde(deny_unknown_fields)]
 pub struct PromptRequest {
     pub text: String,
+    /// Digests of images that were uploaded with `POST /control/images`, at most 8. They stand behind the text in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
     /// Queue priority; when absent `interject`, or `next` if the trust is lowered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String", extend("enum" = ["interject", "next", "normal", "background"]))]

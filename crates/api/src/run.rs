@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 pub struct RunRequest {
     /// Instruction to the agent.
     pub text: String,
+    /// Digests of images that were uploaded with `POST /control/images`, at most 8. They stand behind the text in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<String>,
     /// Agent that runs it; a temporary agent when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]

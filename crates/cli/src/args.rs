@@ -361,6 +361,9 @@ pub(crate) struct WorkspaceArgs {
 pub(crate) struct RunArgs {
     /// Text of the request; - reads it from standard input.
     pub(crate) text: String,
+    /// Image to send with the text: png, jpeg, gif or webp, at most 5 MB; up to 8 times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     /// Id of the agent that answers [default: a temporary agent, removed afterwards].
     #[arg(long, value_name = "ID")]
     pub(crate) agent: Option<String>,
@@ -392,6 +395,9 @@ pub(crate) struct RunArgs {
 pub(crate) struct PromptArgs {
     /// Text of the message; - reads it from standard input.
     pub(crate) text: String,
+    /// Image to send with the text: png, jpeg, gif or webp, at most 5 MB; up to 8 times.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) image: Vec<PathBuf>,
     /// Trust that the text deserves, if it is not your own word [default: trusted-operator].
     #[arg(long, value_name = "TRUST", hide_default_value = true)]
     pub(crate) trust: Option<TrustArg>,

@@ -15,6 +15,7 @@ mod demo;
 mod doctor;
 mod events;
 mod explain_error;
+mod images;
 pub(crate) mod init;
 mod latency;
 mod man_pages;

@@ -33,7 +33,9 @@ pub(crate) mod workspace;
 use crate::addressing;
 use holon_client::Answer;
 use holon_client::view::{Brief, Spent, TranscriptEntry};
+use holon_domain::image::SentImage;
 use holon_domain::text;
+use serde::Deserialize as _;
 use serde_json::Value;
 
 /// Upper bound on the bytes of one line of a transcript.
@@ -186,10 +188,18 @@ fn entry(entry: &TranscriptEntry) -> String {
 }
 
 fn incoming(data: &Value) -> String {
-    match data.pointer("/message/body/value") {
+    let words = match data.pointer("/message/body/value") {
         Some(value) => text::preview(&value.to_string(), LINE_BYTES),
         None => words_at(data, "/message/body/text"),
-    }
+    };
+    let images = data.pointer("/message/images").and_then(Value::as_array);
+    let images = images.into_iter().flatten().zip(1..);
+    let images = images.filter_map(|(image, number)| {
+        let image = SentImage::deserialize(image).ok()?;
+        Some(format!("[image {number}: {}]", image.label()))
+    });
+    let lines: Vec<String> = std::iter::once(words).chain(images).collect();
+    lines.join("\n")
 }
 
 /// Renders the text of a model round, with the model's name if a fallback answered.

@@ -92,7 +92,8 @@ impl Client {
     ) -> Result<Answer<ImportReport>, Error> {
         let query = [("dry_run", dry_run.then(|| "true".to_owned()))];
         let target = with_query(&control_path(agent_id, "import"), query);
-        let response = self.send_body(target, RequestBody::Archive(archive));
+        let body = RequestBody::Archive(archive);
+        let response = self.send_body(target, body, ReadTimeout::Unlimited);
         response.await?.json().await
     }
 

@@ -347,13 +347,14 @@ impl Client {
         &self,
         target: String,
         body: RequestBody,
+        timeout: ReadTimeout,
     ) -> Result<HttpResponse, Error> {
         let request = HttpRequest {
             method: Method::POST,
             target,
             body,
             key: Some(repeat::new_key()),
-            timeout: ReadTimeout::Unlimited,
+            timeout,
         };
         send_request(&self.endpoint, request).await
     }

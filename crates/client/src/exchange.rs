@@ -51,6 +51,10 @@ pub(crate) enum RequestBody {
     Empty,
     Json(String),
     Archive(Upload),
+    Image {
+        media_type: &'static str,
+        bytes: Bytes,
+    },
 }
 
 /// Method, target and body of a request.
@@ -160,6 +164,10 @@ fn build(endpoint: &Endpoint, request: HttpRequest) -> Result<Request<SentBody>,
                 .header(CONTENT_TYPE, ARCHIVE_MEDIA_TYPE)
                 .header(CONTENT_LENGTH, upload.bytes());
             Either::Right(upload)
+        }
+        RequestBody::Image { media_type, bytes } => {
+            builder = builder.header(CONTENT_TYPE, media_type);
+            Either::Left(Full::from(bytes))
         }
         RequestBody::Empty => Either::Left(Full::default()),
     };

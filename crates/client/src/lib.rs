@@ -14,6 +14,7 @@ mod delivery;
 mod endpoint;
 mod error;
 mod exchange;
+mod image;
 mod memory;
 mod model;
 mod page;

@@ -16,6 +16,7 @@ use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::authority::{AuthorityClass, TrustLevel};
 use holon_domain::brief::BriefAttachment;
 use holon_domain::event::{Event, MessageAdmitted};
+use holon_domain::image::SentImage;
 use holon_domain::message::{
     AdmissionContext, Body, Cause, MessageEnvelope, MessageKind, Origin, ResumeReason,
 };
@@ -263,6 +264,7 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
     if !ingress.body.is_contentful() && ingress.kind == MessageKind::OperatorPrompt {
         return Err(Rejection::EmptyBody);
     }
+    check_images(&ingress.images)?;
     if ingress.max_rounds == Some(0) {
         return Err(Rejection::NoRounds);
     }
@@ -295,6 +297,17 @@ fn check_shape(ingress: &Ingress) -> Result<(), Rejection> {
             what: "message metadata",
             bytes: metadata_bytes,
             max,
+        });
+    }
+    Ok(())
+}
+
+/// Refuses more images than a request shows beside each other, because the model would never see the others.
+fn check_images(images: &[SentImage]) -> Result<(), Rejection> {
+    let bytes = images.iter().map(|image| image.bytes).sum::<u64>();
+    if images.len() > limits::IMAGES_PER_MESSAGE || bytes > limits::IMAGE_REQUEST_BYTES {
+        return Err(Rejection::TooManyImages {
+            images: images.len(),
         });
     }
     Ok(())
@@ -360,6 +373,7 @@ fn normalise(draft: &mut Draft<'_>, ingress: Ingress, provenance: Provenance) ->
         work_item_id,
         task_id,
         body: ingress.body,
+        images: ingress.images,
         metadata: ingress.metadata,
         delivery_surface: ingress.delivery_surface,
         admission_context: ingress.admission_context,

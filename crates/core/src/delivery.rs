@@ -44,6 +44,7 @@ pub(crate) fn message(
         },
         priority,
         body: Body::text(text),
+        images: Vec::new(),
         metadata: None,
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,

@@ -63,7 +63,7 @@ pub fn explain(agent: &AgentRecord, queue: &QueueView, rows: ExplainedRows) -> E
 fn unserved_input(entry: QueueEntry) -> UnservedInput {
     let message = entry.envelope;
     UnservedInput {
-        preview: text::preview(&message.body.render(), limits::EVENT_PREVIEW_BYTES),
+        preview: text::preview(&message.summary(), limits::EVENT_PREVIEW_BYTES),
         message_id: message.id,
         kind: message.kind,
         priority: message.priority,

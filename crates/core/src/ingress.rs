@@ -1,6 +1,7 @@
 //! A message as a route or subsystem submits it. `admission` decides whether it is admitted, and its authority.
 
 use holon_domain::authority::AuthorityClass;
+use holon_domain::image::SentImage;
 use holon_domain::message::{
     AdmissionContext, Body, DeliverySurface, MessageKind, Origin, Priority,
 };
@@ -18,6 +19,8 @@ pub struct Ingress {
     pub priority: Priority,
     /// The payload, at most `limits::MESSAGE_BODY_BYTES`.
     pub body: Body,
+    /// Images that an operator sent with the text. The route has claimed them, so that their files stay.
+    pub images: Vec<SentImage>,
     /// Data of the sender's own, at most `limits::MESSAGE_METADATA_BYTES`. Binds work items and tasks only for ingress of
     /// the runtime.
     pub metadata: Option<Value>,
@@ -45,6 +48,7 @@ impl Ingress {
             },
             priority: Priority::Normal,
             body: Body::text(words),
+            images: Vec::new(),
             metadata: None,
             delivery_surface: DeliverySurface::RuntimeSystem,
             admission_context: AdmissionContext::RuntimeOwned,
@@ -68,6 +72,7 @@ impl Ingress {
             origin: Origin::Operator { actor_id: None },
             priority,
             body: Body::text(text),
+            images: Vec::new(),
             metadata: None,
             delivery_surface,
             admission_context,

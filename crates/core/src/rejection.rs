@@ -196,6 +196,13 @@ pub enum Rejection {
         bytes: usize,
         max: usize,
     },
+    /// A prompt with more images, or with larger ones, than one request shows.
+    #[error(
+        "the message has {images} images; it may have {}, with {} bytes together",
+        limits::IMAGES_PER_MESSAGE,
+        limits::IMAGE_REQUEST_BYTES
+    )]
+    TooManyImages { images: usize },
     /// An id or a name beside the body is over its size limit.
     #[error("the {what} has {characters} characters and the limit is {max}")]
     NameTooLong {
@@ -293,6 +300,7 @@ impl Rejection {
             Self::PolicyDenied { .. } => POLICY_DENIED,
             Self::EmptyBody => EMPTY_BODY,
             Self::TooLarge { .. } => TOO_LARGE,
+            Self::TooManyImages { .. } => TOO_MANY_IMAGES,
             Self::NameTooLong { .. } => NAME_TOO_LONG,
             Self::NoRounds => NO_ROUNDS,
             Self::KindOriginMismatch => KIND_ORIGIN_MISMATCH,
@@ -365,6 +373,7 @@ impl Rejection {
             | Self::PolicyDenied { .. }
             | Self::EmptyBody
             | Self::TooLarge { .. }
+            | Self::TooManyImages { .. }
             | Self::NameTooLong { .. }
             | Self::NoRounds
             | Self::KindOriginMismatch
@@ -489,6 +498,7 @@ impl Rejection {
                 bytes: 2,
                 max: 1,
             },
+            Self::TooManyImages { images: 9 },
             Self::NameTooLong {
                 what: "correlation_id",
                 characters: 2,

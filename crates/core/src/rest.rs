@@ -120,6 +120,7 @@ pub(crate) fn handle_rest_end(
         },
         priority,
         body: Body::text(wake_words(reason, planned_at, draft.now)),
+        images: Vec::new(),
         metadata: None,
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,

@@ -526,6 +526,7 @@ fn tick(
         },
         priority,
         body: Body::text(words),
+        images: Vec::new(),
         metadata: Some(json!({
             "planned_at": slot,
             "fired_at": draft.now,

@@ -25,8 +25,10 @@ const SETTINGS: &str = "config.toml";
 const AGENTS: &str = "agents";
 /// Directory of the scripts that scripted models play, in a home and in a backup.
 const SCRIPTS: &str = "scripts";
+/// Directory of the images that operators sent, in a home and in a backup.
+const IMAGES: &str = "state/images";
 
-/// Returns true if a backup may hold a file of a home under this path. The two directories themselves are not meant.
+/// Returns true if a backup may hold a file of a home under this path. The directories themselves are not meant.
 fn is_backed_up(path: &str) -> bool {
     let is_plain = Path::new(path)
         .components()
@@ -35,7 +37,12 @@ fn is_backed_up(path: &str) -> bool {
         let rest = path.strip_prefix(directory);
         rest.is_some_and(|rest| rest.starts_with('/'))
     };
-    is_plain && (path == STORE || path == SETTINGS || is_below(AGENTS) || is_below(SCRIPTS))
+    is_plain
+        && (path == STORE
+            || path == SETTINGS
+            || is_below(AGENTS)
+            || is_below(SCRIPTS)
+            || is_below(IMAGES))
 }
 
 #[cfg(test)]

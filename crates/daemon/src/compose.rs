@@ -192,7 +192,11 @@ fn ports(
     Ports {
         model: models,
         command: commands,
-        file: Arc::new(Files::new(claims.clone(), attachments.clone())),
+        file: Arc::new(Files::new(
+            claims.clone(),
+            attachments.clone(),
+            &home.state_path(),
+        )),
         plan: Arc::new(Plans),
         guidance: Arc::new(GuidanceFiles::new(settings.user_home.as_deref(), fetcher)),
         home: Arc::new(Homes::new(

@@ -55,7 +55,7 @@ pub use log_tail::{LogFollower, log_tail};
 pub use policy::{retry_policy, waiting_failure_kinds};
 pub use port::{Commands, Deadline, wall_clock};
 pub use probe::{Probe, local_models, probe};
-pub use run_local::run_local;
+pub use run_local::{LocalRun, run_local};
 pub use runtime::{run_runtime, serve_runtime};
 pub use serve::{HostStart, serve};
 pub use setup::SettingsReader;

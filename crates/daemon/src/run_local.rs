@@ -15,6 +15,15 @@ use holon_store::{Home, Occupant};
 use std::path::PathBuf;
 use tokio::sync::mpsc;
 
+/// A run without a host, with the images that go with its text.
+#[derive(Debug)]
+pub struct LocalRun {
+    /// Its `images` are ignored: a run without a host names those below once it has kept them.
+    pub request: holon_api::RunRequest,
+    /// The bytes of each image.
+    pub images: Vec<Vec<u8>>,
+}
+
 /// Runs a request with its own host and shuts the host down in order. The news of the run go to `news`, if it is given;
 /// the channel closes when the run ends.
 ///
@@ -22,10 +31,10 @@ use tokio::sync::mpsc;
 /// Fails if the home cannot be taken, the request is refused, or a signal ends the process.
 pub async fn run_local(
     settings: &Settings,
-    request: holon_api::RunRequest,
+    order: LocalRun,
     news: Option<mpsc::Sender<RunNews>>,
 ) -> Result<RunOnceResponse, Error> {
-    let request = translate(request)?;
+    let mut request = translate(order.request)?;
     let mut signals = EndSignals::listen_for_run()?;
     let home = tokio::select! {
         home = open::take_home(&settings.home.value) => home?,
@@ -39,6 +48,9 @@ pub async fn run_local(
     }
     let control = host.control();
     let run = async {
+        for image in order.images {
+            request.images.push(control.keep_image(image).await?);
+        }
         match news {
             Some(news) => control.run_once_watched(request, news).await,
             None => control.run_once(request).await,
@@ -99,6 +111,7 @@ async fn come_up(settings: &Settings, host: &Host, request: &RunRequest) -> Resu
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Error> {
     Ok(RunRequest {
         text: request.text,
+        images: Vec::new(),
         agent_id: request.agent_id,
         create_agent: request.create_agent,
         home: HomeChoice {

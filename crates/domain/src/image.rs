@@ -1,13 +1,21 @@
 //! Images that a model looks at: what is kept of one, and what a request holds.
 //!
-//! The log keeps the name and the digest of an image. Its bytes are in a file of the agent's home and are read again for
-//! every request that shows them.
+//! The log and the messages keep the name and the digest of an image. Its bytes are in a file and are read again for every
+//! request that shows them: those of an image that a call viewed in a file of the agent, those of one that an operator
+//! sent (`sent`) in a file of the host.
 
+mod fault;
+mod sent;
+
+pub use fault::ImageFault;
+pub use sent::{AttachedImage, ImageDigest, ImageDigestError, SentImage, mention};
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Format of an image that every protocol takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ImageFormat {
     #[serde(rename = "image/png")]
     Png,
@@ -20,6 +28,8 @@ pub enum ImageFormat {
 }
 
 impl ImageFormat {
+    pub const ALL: [Self; 4] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp];
+
     /// Returns the media type on the wire.
     #[must_use]
     pub const fn media_type(self) -> &'static str {
@@ -28,6 +38,43 @@ impl ImageFormat {
             Self::Jpeg => "image/jpeg",
             Self::Gif => "image/gif",
             Self::Webp => "image/webp",
+        }
+    }
+
+    /// Finds the format of a file by its first bytes. `None` if it is no image of these formats.
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Option<Self> {
+        match bytes {
+            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
+            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
+            [
+                b'R',
+                b'I',
+                b'F',
+                b'F',
+                _,
+                _,
+                _,
+                _,
+                b'W',
+                b'E',
+                b'B',
+                b'P',
+                ..,
+            ] => Some(Self::Webp),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that people use for the format.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Png => "png",
+            Self::Jpeg => "jpeg",
+            Self::Gif => "gif",
+            Self::Webp => "webp",
         }
     }
 }
@@ -91,6 +138,21 @@ fn estimate(width: u32, height: u32) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_format_is_known_by_its_first_bytes() {
+        for (bytes, format) in [
+            (&b"\x89PNG\r\n\x1a\n"[..], Some(ImageFormat::Png)),
+            (b"\xff\xd8\xff\xe0", Some(ImageFormat::Jpeg)),
+            (b"GIF89a", Some(ImageFormat::Gif)),
+            (b"RIFF\0\0\0\0WEBPVP8 ", Some(ImageFormat::Webp)),
+            (b"RIFF\0\0\0\0WAVE", None),
+            (b"<svg>", None),
+            (b"", None),
+        ] {
+            assert_eq!(ImageFormat::of_bytes(bytes), format, "{bytes:?}");
+        }
+    }
 
     #[test]
     fn the_tokens_of_an_image_grow_with_its_pixels_up_to_the_size_that_is_sent() {

@@ -13,6 +13,7 @@ use crate::brief::BriefAttachment;
 use crate::closure::WaitingReason;
 use crate::continuation::TriggerKind;
 use crate::id::{AgentId, MessageId, TaskId, TimerId, WorkItemId};
+use crate::image::{self, SentImage};
 use crate::time::Timestamp;
 use crate::wait::WaitNote;
 use schemars::JsonSchema;
@@ -414,6 +415,9 @@ pub struct MessageEnvelope {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_refs: BTreeMap<String, String>,
     pub body: Body,
+    /// Images that the operator sent with the text, at most `limits::IMAGES_PER_MESSAGE`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<SentImage>,
     /// Further data that the sender supplied. Kept, not interpreted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Value>,
@@ -449,6 +453,16 @@ impl MessageEnvelope {
             && self.authority_class == AuthorityClass::OperatorInstruction
     }
 
+    /// Returns the text behind a mention of the images, for lines that show only the beginning of it.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let words = self.body.render();
+        match image::mention(&self.images) {
+            Some(images) => format!("{images} {words}"),
+            None => words,
+        }
+    }
+
     /// Returns true if the message may join a running turn at a safe point.
     #[must_use]
     pub fn may_interject(&self) -> bool {
@@ -459,5 +473,42 @@ impl MessageEnvelope {
     #[must_use]
     pub fn operator_interjects(&self) -> bool {
         self.is_operator_instruction() && self.priority == Priority::Interject
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::image::{ImageDigest, ImageFormat};
+    use serde_json::json;
+
+    #[test]
+    fn a_message_without_images_is_stored_as_before_and_one_with_images_names_them() {
+        let stored = json!({
+            "id": "msg_1", "agent_id": "main", "created_at": "2026-11-14T21:46:40.123Z", "kind": "operator_prompt",
+            "origin": {"kind": "operator"}, "trust": "trusted_operator",
+            "authority_class": "operator_instruction", "priority": "normal", "trigger_kind": "operator_input",
+            "body": {"type": "text", "text": "look"}, "delivery_surface": "cli_prompt",
+            "admission_context": "control_authenticated",
+        });
+        let mut message: MessageEnvelope = serde_json::from_value(stored.clone()).expect("read");
+        assert_eq!(serde_json::to_value(&message).expect("written"), stored);
+        assert_eq!(message.summary(), "look");
+        message.images.push(SentImage {
+            digest: ImageDigest::of(b"x"),
+            media_type: ImageFormat::Webp,
+            width: 2,
+            height: 3,
+            bytes: 1,
+        });
+        assert_eq!(message.summary(), "[with 1 image] look");
+        let stored = serde_json::to_value(&message).expect("written");
+        let digest = "sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+        let image = json!({"digest": digest, "media_type": "image/webp", "width": 2, "height": 3, "bytes": 1});
+        assert_eq!(stored["images"], json!([image]));
+        assert_eq!(
+            serde_json::from_value::<MessageEnvelope>(stored).expect("read"),
+            message
+        );
     }
 }

@@ -12,7 +12,7 @@ pub use price::ModelPrice;
 
 use crate::attempt::TokenUsage;
 use crate::block::Block;
-use crate::image::ShownImage;
+use crate::image::{AttachedImage, ShownImage};
 use crate::limits::MODEL_REF_CHARACTERS;
 use crate::provider::{ContextReduction, ReasoningEffort, ReasoningPolicy};
 use crate::text;
@@ -228,6 +228,8 @@ pub enum ConversationItem {
     },
     /// Text added after the frame: an interjection or a continuation prompt.
     User { text: String },
+    /// Image of the message whose text stands before it: the current input, an interjection, or that of an earlier turn.
+    Image(AttachedImage),
 }
 
 /// Request for one model round.
@@ -285,6 +287,7 @@ impl ConversationItem {
                 text::estimate_tokens(content) + image
             }
             Self::User { text } => text::estimate_tokens(text),
+            Self::Image(attached) => attached.estimated_tokens(),
         }
     }
 }

@@ -250,6 +250,7 @@ impl Texts for ModelRequest {
                 }
                 ConversationItem::ToolResult { content, .. } => change(content),
                 ConversationItem::User { text } => change(text),
+                ConversationItem::Image(_) => {}
             }
         }
     }

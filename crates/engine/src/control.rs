@@ -5,6 +5,7 @@ mod binding;
 mod budget;
 mod context;
 mod delivery;
+mod images;
 mod kept_reply;
 mod once;
 mod skills;

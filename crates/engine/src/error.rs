@@ -8,6 +8,7 @@ use holon_core::Rejection;
 use holon_domain::AgentId;
 use holon_domain::guidance::SkillFault;
 use holon_domain::id::AgentIdError;
+use holon_domain::image::ImageFault;
 use holon_domain::memory::MemoryFault;
 use holon_store::StoreLost;
 
@@ -92,6 +93,9 @@ pub enum Error {
         /// Description of the state of its command, with the next step.
         reason: String,
     },
+    /// An image that an operator sends is not taken.
+    #[error(transparent)]
+    Image(#[from] ImageFault),
     /// No document of the agent's memory has this reference.
     #[error("there is no memory with the source_ref {source_ref:?}")]
     MemoryNotFound { source_ref: String },
@@ -264,6 +268,7 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::Image(_)
             | Self::MemoryNotFound { .. }
             | Self::MemoryLocked
             | Self::MemoryTooSlow { .. }
@@ -309,6 +314,7 @@ impl Error {
             | Self::SkillTimedOut { .. }
             | Self::WorkspaceReserved { .. }
             | Self::TaskInput { .. }
+            | Self::Image(_)
             | Self::MemoryNotFound { .. }
             | Self::MemoryLocked
             | Self::MemoryTooSlow { .. }
@@ -431,7 +437,8 @@ impl Error {
         let rejected = Rejection::examples(agent_id)
             .into_iter()
             .map(Self::Rejected);
-        rejected.chain(own).collect()
+        let images = ImageFault::examples().into_iter().map(Self::Image);
+        rejected.chain(own).chain(images).collect()
     }
 }
 

@@ -12,7 +12,7 @@ mod thread;
 
 pub(crate) use budget::{needs_brief_tools, offered_tools, prompt_budget};
 pub(crate) use frame::{kept_frame, kept_memory, shown_children, tasks_running_at};
-pub use images::{RequestImages, images_of_turn};
+pub use images::{RequestImages, SentFile, SentIn, SoughtImages, sought};
 pub(crate) use thread::thread_of;
 pub use thread::{KnownThread, ThreadTerms};
 
@@ -60,7 +60,7 @@ pub struct RequestFiles {
     pub guidance: Guidance,
     /// Where the agent works. Used by the first request of a turn, likewise.
     pub place: Place,
-    /// Images that the turn has viewed and the model can see.
+    /// Images that were sent or viewed and that the model can see.
     pub images: RequestImages,
 }
 
@@ -199,8 +199,7 @@ impl RoundRequest {
             ..fold
         });
         request.conversation = built_conversation.items;
-        let shown = &mut request.conversation;
-        let shown_tokens = images::show(shown, &rows, &files.images, policy.image_input);
+        let shown_tokens = images::show(&mut request, &rows, &files.images, policy.image_input);
         frame.compression_epoch +=
             new_recaps(built_conversation.compaction.as_ref()) + u64::from(fold.is_some());
         request.frame.cache.compression_epoch = frame.compression_epoch;

@@ -16,7 +16,7 @@ use holon_domain::guidance::{
     Guidance, GuidanceRoots, InstalledSkill, SkillFault, SkillInstallation, SkillSource,
     SkillSourceKind,
 };
-use holon_domain::image::{ShownImage, ViewedImage};
+use holon_domain::image::{ImageDigest, ImageFault, SentImage, ShownImage, ViewedImage};
 use holon_domain::intent::{TaskInput, TaskOutput};
 use holon_domain::model::{CacheLives, ModelFailure, ModelRef, ModelReply, ModelRequest};
 use holon_domain::place::Place;
@@ -218,6 +218,37 @@ pub trait FileHost: Send + Sync + std::fmt::Debug {
     /// Reads the copy of an image that was viewed. `None` if it is gone or was changed.
     async fn load_image(&self, _agent_home: &str, _image: &ViewedImage) -> Option<ShownImage> {
         None
+    }
+
+    /// Checks and keeps an image that an operator sends, for the whole host. Idempotent; an image that is kept already
+    /// counts as new.
+    ///
+    /// # Errors
+    /// The bytes are no image that can be shown, or cannot be kept.
+    async fn keep_sent_image(&self, _content: Vec<u8>) -> Result<SentImage, ImageFault> {
+        Err(ImageFault::NotKept {
+            reason: "this host keeps no images".to_owned(),
+        })
+    }
+
+    /// Returns a kept image and makes it as new, so that a message may name it. `None` if there is none.
+    async fn claim_sent_image(&self, _digest: &ImageDigest) -> Option<SentImage> {
+        None
+    }
+
+    /// Reads an image that an operator sent. `None` if it is gone or was changed.
+    async fn load_sent_image(&self, _image: &SentImage) -> Option<ShownImage> {
+        None
+    }
+
+    /// Lists the images that were kept or claimed before a time.
+    async fn sent_images_before(&self, _before: Timestamp) -> Vec<ImageDigest> {
+        Vec::new()
+    }
+
+    /// Removes an image unless it was kept or claimed since. Returns true if it was removed.
+    async fn remove_sent_image(&self, _digest: &ImageDigest, _before: Timestamp) -> bool {
+        false
     }
 }
 

@@ -1,6 +1,7 @@
 //! Requests and replies of the host, independent of any wire format.
 
 use holon_domain::authority::AuthorityClass;
+use holon_domain::image::SentImage;
 use holon_domain::message::AdmissionContext;
 use holon_domain::model::ModelRef;
 use holon_domain::task::TaskStatusSnapshot;
@@ -100,6 +101,8 @@ pub struct CreateAgent {
 pub struct RunRequest {
     /// Prompt of the run.
     pub text: String,
+    /// Images that go with the prompt, as [`ControlHandle::claim_images`](crate::ControlHandle::claim_images) returned them.
+    pub images: Vec<SentImage>,
     /// Agent that answers; a temporary one when absent.
     pub agent_id: Option<AgentId>,
     /// True if a missing named agent is created.

@@ -121,6 +121,12 @@ impl Walk {
             ConversationItem::Assistant { blocks, .. } => {
                 blocks.iter().for_each(|block| self.block(block));
             }
+            ConversationItem::Image(attached) => {
+                let data = attached.shown.as_ref().map_or("", |shown| &shown.data);
+                self.hasher.write(attached.image.digest.as_str().as_bytes());
+                self.hasher.write_usize(data.len());
+                self.bytes += data.len() as u64;
+            }
         }
         self.end_part();
     }

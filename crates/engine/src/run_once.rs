@@ -141,6 +141,7 @@ async fn run_named(
 
 fn ingress_of(request: &RunRequest) -> Ingress {
     Ingress {
+        images: request.images.clone(),
         max_rounds: request.max_rounds,
         at_most: request.at_most,
         ..Ingress::operator_prompt(

@@ -13,6 +13,7 @@ mod conceal;
 mod dispatch;
 mod due;
 mod effect;
+mod images;
 mod keyed_run;
 mod lanes;
 mod memory;

@@ -23,7 +23,9 @@ pub(crate) fn last_tool_result(request: &ModelRequest) -> &str {
     let mut newest_first = dialogue(request).rev();
     let result = newest_first.find_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
-        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+        ConversationItem::Assistant { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => None,
     });
     result.unwrap_or_default()
 }
@@ -60,7 +62,7 @@ const fn shown_text(item: &ConversationItem) -> Option<&str> {
     match item {
         ConversationItem::ToolResult { content, .. } => Some(content.as_str()),
         ConversationItem::User { text } => Some(text.as_str()),
-        ConversationItem::Assistant { .. } => None,
+        ConversationItem::Assistant { .. } | ConversationItem::Image(_) => None,
     }
 }
 
@@ -87,7 +89,9 @@ pub(crate) fn input_texts(request: &ModelRequest) -> String {
                 texts.push('\n');
                 texts.push_str(text);
             }
-            ConversationItem::Assistant { .. } | ConversationItem::ToolResult { .. } => {}
+            ConversationItem::Assistant { .. }
+            | ConversationItem::ToolResult { .. }
+            | ConversationItem::Image(_) => {}
         }
     }
     texts

@@ -32,6 +32,7 @@ use guidance::EnteredGuidance;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::Block;
 use holon_domain::compaction::{Compaction, Recap};
+use holon_domain::image::AttachedImage;
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, PromptBlock};
@@ -227,9 +228,10 @@ pub fn build(input: &ConversationInput<'_>) -> BuiltConversation {
 /// Renders the messages that join, each with what it will have done to waits, as later requests of the turn repeat it.
 fn joining_items(input: &ConversationInput<'_>) -> Vec<ConversationItem> {
     let mut waits = input.waits.to_vec();
-    let joining = input.queued.iter().map(|entry| {
+    let joining = input.queued.iter().flat_map(|entry| {
         let notes = WaitRecord::notes_at_joining(&mut waits, &entry.envelope);
-        interjection_item(&entry.envelope, notes.as_deref())
+        let words = interjection_item(&entry.envelope, notes.as_deref());
+        std::iter::once(words).chain(image_items(&entry.envelope))
     });
     joining.collect()
 }
@@ -294,6 +296,9 @@ fn spans(log: LogView<'_>, covered: u32) -> Vec<Span<'_>> {
             }
             short.apply(span.round, &mut item);
             span.add(item, is_pin, is_covered);
+            for image in joined_images(log, entry) {
+                span.add(image, is_pin, is_covered);
+            }
         }
         span.entries.push(entry);
     }
@@ -370,4 +375,16 @@ fn interjection_item(message: &MessageEnvelope, waits: Option<&[WaitNote]>) -> C
     ConversationItem::User {
         text: joined_text(message, waits),
     }
+}
+
+/// Lists the images of a message, which stand behind its text.
+pub fn image_items(message: &MessageEnvelope) -> impl Iterator<Item = ConversationItem> {
+    AttachedImage::of_message(&message.images).map(ConversationItem::Image)
+}
+
+/// Lists the images of a message that joined the turn.
+fn joined_images(log: LogView<'_>, entry: &LogEntry) -> Vec<ConversationItem> {
+    let joined = matches!(entry, LogEntry::Interjection { .. }).then(|| entry.message_seq());
+    let message = joined.flatten().and_then(|seq| log.messages.get(&seq));
+    message.map_or_else(Vec::new, |message| image_items(message).collect())
 }

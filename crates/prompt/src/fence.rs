@@ -29,9 +29,17 @@ pub(crate) enum Extent {
     Tokens(usize),
 }
 
-/// Renders the content of a message. It is fenced unless the message has the authority of an instruction and its text
-/// was not printed by a program.
+/// Renders the content of a message with a line for each of its images. It is fenced unless the message has the authority
+/// of an instruction and its text was not printed by a program.
 pub(crate) fn content(message: &MessageEnvelope, extent: Extent) -> String {
+    let mut content = words(message, extent);
+    for (image, number) in message.images.iter().zip(1..) {
+        content.push_str(&format!("\n[image {number}: {}]", image.label()));
+    }
+    content
+}
+
+fn words(message: &MessageEnvelope, extent: Extent) -> String {
     if !message.body.is_contentful() {
         return "(no content)".into();
     }

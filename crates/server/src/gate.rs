@@ -8,6 +8,7 @@ use crate::hosts::AllowedHosts;
 use crate::named_tokens::{NamedCaller, NamedTokens};
 use crate::ports::PeerCommand;
 use crate::refusal::{Refusal, RequestFault};
+use crate::route::image;
 use crate::slots::Newcomer;
 use crate::state::{Host, Peer, PeerAddress, Transport};
 use crate::token::Token;
@@ -19,6 +20,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use holon_api::ARCHIVE_MEDIA_TYPE;
+use holon_domain::image::ImageFormat;
 use holon_domain::limits::REQUEST_HEAD_BYTES;
 use holon_domain::request_key::TokenScope;
 use holon_engine::ControlHandle;
@@ -225,7 +227,7 @@ impl Gate {
             return Ok(caller);
         }
         check_content_type(request.method(), headers, payload_of(request))
-            .or_else(|refusal| accept_archive(request).then_some(()).ok_or(refusal))?;
+            .or_else(|refusal| accept_upload(request).then_some(()).ok_or(refusal))?;
         Ok(caller)
     }
 
@@ -426,13 +428,26 @@ fn check_content_type(
     Err(RequestFault::MEDIA_TYPE.refuse("the body must be JSON"))
 }
 
+/// Returns true if a request sends no JSON to a route that takes none. That of images refuses other types itself.
+fn accept_upload(request: &Request) -> bool {
+    let is_post = request.method() == Method::POST;
+    is_post && (request.uri().path() == image::PATH || is_archive(request))
+}
+
+/// Returns the format that a request declares for its body; `None` if that is no image. A web page cannot send such a type
+/// without a preflight request.
+pub(crate) fn declared_image(headers: &HeaderMap) -> Option<ImageFormat> {
+    let declared = single_header(headers, &CONTENT_TYPE)?.to_str().ok()?;
+    let mut formats = ImageFormat::ALL.into_iter();
+    formats.find(|format| is_media_type(declared, format.media_type()))
+}
+
 /// Returns true if a request sends an archive to the one route that takes it. A web page cannot send this type without
 /// a preflight request.
-fn accept_archive(request: &Request) -> bool {
+fn is_archive(request: &Request) -> bool {
     let declared = single_header(request.headers(), &CONTENT_TYPE);
     let declared = declared.and_then(|value| value.to_str().ok());
-    request.method() == Method::POST
-        && request.uri().path().ends_with("/import")
+    request.uri().path().ends_with("/import")
         && declared.is_some_and(|declared| is_media_type(declared, ARCHIVE_MEDIA_TYPE))
 }
 

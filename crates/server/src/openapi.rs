@@ -18,6 +18,7 @@ use crate::route_table::act_routes;
 use crate::router::route_access;
 use actions::ACTIONS;
 use holon_api::{ErrorBody, IDEMPOTENCY_KEY_HEADER};
+use holon_domain::image::ImageFormat;
 use holon_domain::limits::REQUEST_KEY_BYTES;
 use operation::{Operation, ParamKind, QueryParam, RequestContent, Response, SchemaOf};
 use reads::READS;
@@ -106,6 +107,10 @@ fn describe(operation: &Operation, access: Access, error: &Value, schemas: &mut 
                 json!({ "application/json": { "schema": schema(&mut schemas.requests) } })
             }
             RequestContent::Archive => json!({ holon_api::ARCHIVE_MEDIA_TYPE: binary() }),
+            RequestContent::Image => {
+                let of = |format: ImageFormat| (format.media_type().to_owned(), binary());
+                Value::Object(ImageFormat::ALL.map(of).into_iter().collect())
+            }
             // Generators of clients know the second one only.
             RequestContent::Opaque => {
                 json!({ "*/*": binary(), "application/octet-stream": binary() })

@@ -13,6 +13,7 @@ use axum::http::StatusCode;
 use axum::http::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use holon_api::ErrorBody;
+use holon_domain::image::ImageFault;
 use holon_engine::{Error, Rejection};
 
 /// Response to a request that is not carried out.
@@ -123,6 +124,7 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::Archive { .. }
         | Error::SkillInvalid { .. }
         | Error::WorkspaceReserved { .. } => StatusCode::BAD_REQUEST,
+        Error::Image(fault) => status_of_image(fault),
         Error::SkillUnreachable { .. } => StatusCode::BAD_GATEWAY,
         Error::SkillTimedOut { .. } => StatusCode::GATEWAY_TIMEOUT,
         Error::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
@@ -142,6 +144,18 @@ fn status_of(error: &Error) -> StatusCode {
         | Error::MemoryUnavailable { .. }
         | Error::Storage { .. }
         | Error::Internal { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+const fn status_of_image(fault: &ImageFault) -> StatusCode {
+    match fault {
+        ImageFault::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        ImageFault::TooManyPixels { .. }
+        | ImageFault::Unreadable { .. }
+        | ImageFault::Unknown { .. } => StatusCode::UNPROCESSABLE_ENTITY,
+        ImageFault::Digest(_) => StatusCode::BAD_REQUEST,
+        ImageFault::NoRoom => StatusCode::INSUFFICIENT_STORAGE,
+        ImageFault::NotKept { .. } => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -180,7 +194,9 @@ const fn status_of_rejection(rejection: &Rejection) -> StatusCode {
         | Rejection::NoSuchTrigger { .. }
         | Rejection::UnknownToken
         | Rejection::WorkspaceNotAttached => StatusCode::NOT_FOUND,
-        Rejection::TooLarge { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+        Rejection::TooLarge { .. } | Rejection::TooManyImages { .. } => {
+            StatusCode::PAYLOAD_TOO_LARGE
+        }
         Rejection::ModelUnavailable { .. }
         | Rejection::InvalidWork { .. }
         | Rejection::EmptyBody
@@ -221,6 +237,7 @@ const fn retry_after(error: &Error) -> Option<u16> {
         | Error::SkillTimedOut { .. }
         | Error::WorkspaceReserved { .. }
         | Error::TaskInput { .. }
+        | Error::Image(_)
         | Error::MemoryNotFound { .. }
         | Error::MemoryTooSlow { .. }
         | Error::MemoryUnreadable { .. }

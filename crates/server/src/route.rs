@@ -10,6 +10,7 @@ pub(crate) mod debug;
 pub(crate) mod delivery;
 pub(crate) mod events;
 pub(crate) mod host_status;
+pub(crate) mod image;
 pub(crate) mod memory;
 pub(crate) mod message;
 pub(crate) mod model;

@@ -4,8 +4,8 @@ use crate::gate::Access;
 use crate::keyed::Keep;
 use crate::route::{
     agent, archive, attachment, budget, callback, context, debug, delivery, events, host_status,
-    memory, message, model, observe, operator_binding, read, run, runtime, skill, storage, task,
-    token, trigger, usage, waiting, webhook, work, workspace,
+    image, memory, message, model, observe, operator_binding, read, run, runtime, skill, storage,
+    task, token, trigger, usage, waiting, webhook, work, workspace,
 };
 use crate::state::{ActState, ReadState};
 use axum::http::Method;
@@ -171,6 +171,7 @@ pub(crate) fn act_routes() -> Vec<Route<ActState>> {
             "/control/agents/{id}/prompt",
             post(message::prompt),
         ),
+        post_route(PROMPT, Keep::Nothing, image::PATH, post(image::upload)),
         post_route(
             CONTROL,
             Keep::Decision,

@@ -107,6 +107,7 @@ over_agent_tables!(
     "working_memory",
     "episodes",
     "output_refs",
+    "image_refs",
     "delivery_summaries"
 );
 const INSERT: &str = "INSERT INTO agents (agent_no, agent_id, visible, attention, pending, interjections, oldest_event, \

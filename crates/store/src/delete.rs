@@ -138,6 +138,11 @@ pub(crate) const RULES: &[(&str, &str)] = &[
          (SELECT name FROM output_refs WHERE agent_no = ?1 ORDER BY name LIMIT ?2)",
     ),
     (
+        "image_refs",
+        "DELETE FROM image_refs WHERE agent_no = ?1 AND (message_seq, digest) IN \
+         (SELECT message_seq, digest FROM image_refs WHERE agent_no = ?1 ORDER BY message_seq, digest LIMIT ?2)",
+    ),
+    (
         "children",
         "DELETE FROM children WHERE spawn_no IN (SELECT spawn_no FROM children \
          WHERE child = (SELECT agent_id FROM agents WHERE agent_no = ?1) ORDER BY spawn_no LIMIT ?2)",

@@ -23,7 +23,7 @@ pub(crate) mod texts;
 use crate::error::Error;
 use crate::retention::give_back_pages;
 use crate::row::{AgentNo, all_readable, first, json, limit, run};
-use crate::{agents, log};
+use crate::{agents, image_refs, log};
 use holon_domain::Timestamp;
 use holon_domain::agent::{AgentRecord, AgentSettings};
 use holon_domain::limits::{HISTORY_STEP, HISTORY_STEP_BYTES};
@@ -156,6 +156,7 @@ pub(crate) fn apply(conn: &Connection, no: AgentNo, plan: &Plan) -> Result<(), E
     run(conn, REMOVE_ENTRIES, params![no.0, plan.cut.through])?;
     for seq in &plan.step.messages {
         run(conn, messages::REMOVE_MESSAGE, params![no.0, seq])?;
+        image_refs::remove(conn, no, *seq)?;
     }
     if let Some(events) = &plan.events {
         events::apply(conn, no, events)?;

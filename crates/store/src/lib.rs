@@ -35,6 +35,7 @@ mod hints;
 mod history;
 mod home;
 mod host_events;
+mod image_refs;
 mod inbox;
 mod interjections;
 mod item_trace;

@@ -41,6 +41,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0027_spawns.sql"),
     include_str!("migrations/0028_damaged_sums.sql"),
     include_str!("migrations/0029_delivery_summaries.sql"),
+    include_str!("migrations/0030_image_refs.sql"),
 ];
 
 /// What all scripts make together.

@@ -4,9 +4,9 @@ use crate::db::Db;
 use crate::{
     agents, aside, attempts, blobs, briefs, budget_sums, budgets, children, delete, deliveries,
     delivery_summaries, delivery_targets, effects, episodes, events, generations, hints, history,
-    host_events, interjections, item_trace, kept_replies, log, mark, memory_outbox, memory_rows,
-    model_limits, output_refs, queue, retention, tasks, timers, tokens, tombstones, transcript,
-    triggers, usage, waits, work_items, workspace_profiles, workspaces,
+    host_events, image_refs, interjections, item_trace, kept_replies, log, mark, memory_outbox,
+    memory_rows, model_limits, output_refs, queue, retention, tasks, timers, tokens, tombstones,
+    transcript, triggers, usage, waits, work_items, workspace_profiles, workspaces,
 };
 
 /// Every statement that runs per message, turn, event, effect, timer or read, with the index it must use; absent for
@@ -208,6 +208,8 @@ const HOT: &[(&str, Option<&str>)] = &[
     (history::texts::ADOPT, Some("blob_refs_by_use")),
     (output_refs::UNNAMED, Some("output_refs_by_use")),
     (output_refs::ONE, None),
+    (image_refs::NAMED, Some("image_refs_of_image")),
+    (image_refs::REMOVE, None),
     (output_refs::REMOVE, None),
     (deliveries::PENDING_OF_AGENT, None),
 ];

@@ -5,7 +5,7 @@
 use crate::agents::Tally;
 use crate::error::Error;
 use crate::row::{AgentNo, Unreadable, all, first, json, limit, run, short_text};
-use crate::{effects, interjections};
+use crate::{effects, image_refs, interjections};
 use holon_domain::decision::BriefSeq;
 use holon_domain::message::{MessageKind, MessageLabels};
 use holon_domain::needs::{Needs, Part};
@@ -101,6 +101,7 @@ pub(crate) fn admit(
         envelope
     ];
     run(conn, INSERT, values)?;
+    image_refs::note(conn, no, entry)?;
     if entry.status == QueueStatus::Queued {
         tally.pending += 1;
         if interject {

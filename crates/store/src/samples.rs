@@ -92,6 +92,7 @@ pub(crate) fn envelope(
         task_id: None,
         source_refs: std::collections::BTreeMap::new(),
         body: Body::text(text),
+        images: Vec::new(),
         metadata: None,
         delivery_surface: DeliverySurface::HttpControlPrompt,
         admission_context: AdmissionContext::ControlAuthenticated,

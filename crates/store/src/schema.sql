@@ -411,6 +411,14 @@ CREATE TABLE output_refs (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX output_refs_by_use ON output_refs (agent_no, newest);
 
+CREATE TABLE image_refs (
+    agent_no INTEGER NOT NULL,
+    message_seq INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    PRIMARY KEY (agent_no, message_seq, digest)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX image_refs_of_image ON image_refs (digest);
+
 CREATE TABLE delivery_summaries (
     summary_no INTEGER PRIMARY KEY,
     agent_no INTEGER NOT NULL,

@@ -21,6 +21,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
+use holon_domain::image::ImageDigest;
 use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
@@ -248,6 +249,12 @@ impl Store for SqliteStore {
 
     async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error> {
         self.readers.read(|reader| reader.history_holders()).await
+    }
+
+    async fn named_images(&self, digests: &[ImageDigest]) -> Result<Vec<ImageDigest>, Error> {
+        let digests = digests.to_vec();
+        let named = move |reader: &crate::Reader<'_>| reader.named_images(&digests);
+        self.readers.read(named).await
     }
 
     async fn database_size(&self) -> Result<DatabaseSize, Error> {

@@ -6,11 +6,13 @@
 use crate::agents;
 use crate::error::Error;
 use crate::history;
+use crate::image_refs;
 use crate::passed_over;
 use crate::reader::Reader;
 use crate::readers::Readers;
 use crate::row::{AgentNo, all, first, limit, readable};
 use holon_domain::AgentId;
+use holon_domain::image::ImageDigest;
 use holon_domain::storage::{
     DatabaseSize, HistoryHolder, HistoryPosition, HistoryRule, HistoryStep, HistorySums,
     PassedOverRows, RowSum,
@@ -98,6 +100,14 @@ impl Reader<'_> {
     #[must_use]
     pub fn passed_over(&self) -> PassedOverRows {
         passed_over::of(self.conn())
+    }
+
+    /// Returns those of the images that a message names.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub fn named_images(&self, digests: &[ImageDigest]) -> Result<Vec<ImageDigest>, Error> {
+        image_refs::named(self.conn(), digests)
     }
 
     /// Lists the agents with history, in no order. Agents that were put aside are left out.

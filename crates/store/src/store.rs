@@ -24,6 +24,7 @@ use holon_domain::agent::AgentRecord;
 use holon_domain::delivery::{DeliveryRoute, DeliverySeq};
 use holon_domain::effect::{EffectId, EffectRecord};
 use holon_domain::feed::FeedNotice;
+use holon_domain::image::ImageDigest;
 use holon_domain::intent::WorkQuery;
 use holon_domain::limits::MEMORY_OUTBOX_PRUNE;
 use holon_domain::log::LogEntry;
@@ -173,6 +174,9 @@ pub trait Store: MemoryReads {
 
     /// Lists the agents with history, in no order.
     async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error>;
+
+    /// Returns those of the images that a message names.
+    async fn named_images(&self, digests: &[ImageDigest]) -> Result<Vec<ImageDigest>, Error>;
 
     /// Returns the size of the database file.
     async fn database_size(&self) -> Result<DatabaseSize, Error>;
@@ -411,6 +415,10 @@ impl Store for Inline {
 
     async fn history_holders(&self) -> Result<Vec<HistoryHolder>, Error> {
         self.read(|reader| reader.history_holders())
+    }
+
+    async fn named_images(&self, digests: &[ImageDigest]) -> Result<Vec<ImageDigest>, Error> {
+        self.read(|reader| reader.named_images(digests))
     }
 
     async fn database_size(&self) -> Result<DatabaseSize, Error> {

@@ -170,6 +170,7 @@ impl Worker {
 
     async fn prompt(&self, agent: &AgentId, job: u64) {
         let request = PromptRequest {
+            images: Vec::new(),
             text: job::prompt(job),
             priority: None,
             max_turns: None,

@@ -13,6 +13,7 @@ mod entropy;
 mod file;
 mod guidance;
 mod home;
+mod image;
 mod instant;
 mod memory;
 mod model;
@@ -28,6 +29,7 @@ pub use file::{FinishRequest, ScriptedFiles, added_file};
 pub use guidance::MemoryGuidance;
 pub use home::ScriptedHomes;
 pub(crate) use home::refuse_template;
+pub use image::SentImagesInMemory;
 pub use instant::InstantPorts;
 pub use memory::EpisodeShelf;
 pub use model::{

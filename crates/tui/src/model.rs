@@ -11,6 +11,7 @@ use crate::update::Known;
 use holon_client::Answer;
 use holon_client::view::Agent;
 use holon_domain::AgentId;
+use holon_domain::image::SentImage;
 use holon_domain::time::Timestamp;
 use holon_domain::zone::UTC;
 use holon_presentation::DisplayMode;
@@ -49,6 +50,7 @@ pub(crate) struct Pending {
     pub(crate) key: String,
     pub(crate) agent: AgentId,
     pub(crate) text: String,
+    pub(crate) images: Vec<SentImage>,
     /// Newest event that was shown when it was sent.
     pub(crate) after_seq: u64,
     /// Time at which a request of it had no answer, so that it may be stored. It is sent again under its key.
@@ -102,6 +104,8 @@ pub(crate) enum Purpose {
     /// What an argument of a command may be.
     Choices,
     Send,
+    /// The upload of an image for the next message.
+    Image,
     /// An action of the operator; the sentence of the reply is shown.
     Action,
 }
@@ -166,6 +170,8 @@ pub struct Model {
     pub(crate) conversation: Conversation,
     pub(crate) scroll: Scroll,
     pub(crate) pending: Vec<Pending>,
+    /// Images that go with the next message.
+    pub(crate) images: Vec<SentImage>,
     pub(crate) draft: Draft,
     /// Drafts of agents that are not shown.
     pub(crate) drafts: BTreeMap<AgentId, Draft>,
@@ -219,6 +225,7 @@ impl Model {
             conversation: Conversation::new(setup.mode),
             scroll: Scroll::Bottom,
             pending: Vec::new(),
+            images: Vec::new(),
             draft: Draft::default(),
             drafts: BTreeMap::new(),
             history: History::of(&setup.history),

@@ -8,6 +8,7 @@ use holon_client::view::{
 };
 use holon_domain::AgentId;
 use holon_domain::delta::AssistantDelta;
+use holon_domain::image::SentImage;
 use holon_domain::time::Timestamp;
 use ratatui::crossterm::event::KeyEvent;
 
@@ -141,6 +142,11 @@ pub enum Question {
     Budgets,
     Send {
         text: String,
+        images: Vec<SentImage>,
+    },
+    UploadImage {
+        /// Path of the file on this machine.
+        path: String,
     },
     TaskInput {
         task: String,
@@ -254,6 +260,8 @@ pub enum Reply {
     Sent {
         message_id: String,
     },
+    /// An image is uploaded.
+    ImageKept(SentImage),
     /// Something was done, in a sentence.
     Done(String),
 }

@@ -32,6 +32,7 @@ pub(crate) const COMMANDS: &[Usage] = &[
     usage("agents", "", "all agents; switch, start, stop, create"),
     usage("agent", "switch|create|start|stop ID", "the same by name"),
     usage("display", "info|verbose|debug", "how much the conversation shows (3, 4, 5)"),
+    usage("image", "FILE|none", "an image for the next message, or none"),
     usage("events", "", "raw events with their payloads"),
     usage("transcript", "", "messages, model rounds and tool results"),
     usage("tasks", "[ID]", "background commands: output, input, stop"),
@@ -77,6 +78,9 @@ pub(crate) enum Slash {
     StartAgent(Option<String>),
     StopAgent(Option<String>),
     Display(DisplayMode),
+    /// Path of the file, as it was typed.
+    AttachImage(String),
+    DropImages,
     Events,
     Transcript,
     Tasks,
@@ -180,6 +184,10 @@ fn parse(command: &str) -> Result<Slash, String> {
                 .map(Slash::Display)
                 .map_err(|_| format!("{rest:?} is no display mode; use info, verbose or debug (or 3, 4, 5); raw events: /events")),
         },
+        "image" => word().map(|file| match file.as_str() {
+            "none" => Slash::DropImages,
+            _ => Slash::AttachImage(file),
+        }),
         "events" => plain(Slash::Events),
         "transcript" => plain(Slash::Transcript),
         "tasks" => Ok(word().map_or(Slash::Tasks, Slash::Task)),

@@ -3,9 +3,12 @@
 //! Every text that comes from a host passes through here before it becomes part of a line, so that no event, no output
 //! of a task and no error message steers the terminal.
 
+use holon_domain::text::pluralize;
 use holon_domain::time::Timestamp;
 use holon_domain::zone::{UTC, clock_time};
 use holon_presentation::text::{one_line, show_controls};
+use serde_json::Value;
+use std::borrow::Cow;
 use unicode_width::UnicodeWidthStr;
 
 /// Columns of a tab.
@@ -19,6 +22,20 @@ pub(crate) fn clean(text: &str) -> String {
 /// Makes a text drawable on one line.
 pub(crate) fn clean_line(text: &str) -> String {
     one_line(text)
+}
+
+/// Adds the number of its images to the text of a message.
+pub(crate) fn with_images(text: &str, images: usize) -> Cow<'_, str> {
+    match images as u64 {
+        0 => Cow::Borrowed(text),
+        count => Cow::Owned(format!("{text}\n[with {}]", pluralize(count, "image"))),
+    }
+}
+
+/// Counts the images of a message in an entry of the transcript.
+pub(crate) fn images_in(entry: &Value) -> usize {
+    let images = entry.pointer("/message/images").and_then(Value::as_array);
+    images.map_or(0, Vec::len)
 }
 
 /// Command that prints all of a conversation.
@@ -43,7 +60,7 @@ pub(crate) fn time_of_day(at: Timestamp, zone: &str) -> String {
 
 /// Spells the time of day of a moment that the host spelled, such as `2026-11-14T23:46:40.123Z`.
 pub(crate) fn clock(spelled: &str, zone: &str) -> String {
-    match serde_json::from_value(serde_json::Value::from(spelled)) {
+    match serde_json::from_value(Value::from(spelled)) {
         Ok(at) => time_of_day(at, zone),
         Err(_) => clean_line(spelled),
     }

@@ -3,6 +3,7 @@
 mod complete;
 mod feed;
 mod follow;
+mod image;
 mod keys;
 mod leave;
 mod page;
@@ -90,7 +91,8 @@ fn switch_agent(model: &mut Model, agent: AgentId) -> Vec<Command> {
     model.scroll = crate::model::Scroll::Bottom;
     model.overlays.clear();
     // Replies about the agent before are not waited for, apart from those about something that was done.
-    let is_kept = |purpose: &Purpose| matches!(purpose, Purpose::Send | Purpose::Action);
+    let is_kept =
+        |purpose: &Purpose| matches!(purpose, Purpose::Send | Purpose::Image | Purpose::Action);
     model.asked.retain(|_, purpose| is_kept(purpose));
     let feed = model.feed;
     vec![Command::Follow { feed, agent }, ask_status(model)]

@@ -155,6 +155,7 @@ const fn is_turn_end(event: &Event) -> bool {
 
 async fn send_prompt(host: &HostProcess, agent: &AgentId) -> Result<MessageId, Failure> {
     let request = PromptRequest {
+        images: Vec::new(),
         text: TASK.to_owned(),
         priority: None,
         max_turns: None,

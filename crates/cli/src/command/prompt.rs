@@ -1,6 +1,6 @@
 //! `holon prompt`: sends a message to an agent without waiting for the answer.
 
-use super::text;
+use super::{images, text};
 use crate::args::PromptArgs;
 use crate::exit::{Exit, Failure};
 use crate::host::Host;
@@ -15,14 +15,17 @@ pub(super) async fn run(
     args: PromptArgs,
     output: &Output,
 ) -> Result<Exit, Failure> {
-    let request = PromptRequest {
+    let attached = images::read(&args.image)?;
+    let mut request = PromptRequest {
         text: text::read_prompt(args.text)?,
+        images: Vec::new(),
         priority: None,
         max_turns: None,
         trust: args.trust.map(Into::into),
     };
     let host = Host::find(target, args.agent.agent, output)?;
     let agent_id = host.agent_id().await?;
+    request.images = host.check_answer(images::upload(host.client(), &attached).await)?;
     let admitted = host
         .check_answer(host.client().prompt(&agent_id, &request).await)
         .map_err(|failure| name_model_commands(failure, &agent_id))?;

@@ -1,6 +1,7 @@
 //! `holon run`: one request, one answer. Uses the host of the home if one is running, otherwise a temporary host in
 //! this process.
 
+use super::images::{self, LocalImage};
 use super::tail::to_record;
 use super::text;
 use crate::addressing::hint;
@@ -15,7 +16,7 @@ use holon_api::RunRequest;
 use holon_client::view::Run;
 use holon_client::{Answer, Client, RunItem};
 use holon_config::{Flags, Providers, Settings, Source};
-use holon_daemon::{LogLevel, LogTarget, RunNews};
+use holon_daemon::{LocalRun, LogLevel, LogTarget, RunNews};
 use holon_domain::AgentId;
 use holon_domain::queue::MessageSeq;
 use holon_domain::run::RunOnceResponse;
@@ -37,8 +38,9 @@ const UNKNOWN_QUERY: &str = "invalid_query";
 
 /// Runs the request and prints the answer.
 pub(super) fn run(target: Target, args: RunArgs, output: &Output) -> Result<Exit, Failure> {
+    let images = images::read(&args.image)?;
     let request = build_request(&target, args)?;
-    let response = perform(target, request, output)?;
+    let response = perform_with(target, request, images, output)?;
     Ok(exit_of(&response))
 }
 
@@ -58,14 +60,25 @@ pub(super) fn perform(
     request: RunRequest,
     output: &Output,
 ) -> Result<Answer<Run>, Failure> {
+    perform_with(target, request, Vec::new(), output)
+}
+
+/// Does the same with images that go with the text.
+fn perform_with(
+    target: Target,
+    request: RunRequest,
+    images: Vec<LocalImage>,
+    output: &Output,
+) -> Result<Answer<Run>, Failure> {
     let live = Live {
+        images,
         answer: Mutex::new(LiveAnswer::new(output.live_parts())),
         parts: output.live_parts(),
         output,
     };
     let ran = match target {
         Target::Home(home) => live.perform_at_home(home, request),
-        Target::Remote(remote) => live.perform_remotely(&remote, &request),
+        Target::Remote(remote) => live.perform_remotely(&remote, request),
     };
     let ran = ran.map_err(|failure| {
         live.give_up();
@@ -85,6 +98,7 @@ fn local_answer(response: &RunOnceResponse) -> Result<Answer<Run>, Failure> {
 fn build_request(target: &Target, args: RunArgs) -> Result<RunRequest, Failure> {
     let RunArgs {
         text,
+        image: _,
         agent,
         create_agent,
         template,
@@ -113,6 +127,7 @@ fn build_request(target: &Target, args: RunArgs) -> Result<RunRequest, Failure> 
             .transpose()?,
         trust: trust.map(Into::into),
         text: text::read_prompt(text)?,
+        images: Vec::new(),
     })
 }
 
@@ -147,6 +162,8 @@ fn add_hint(failure: Failure) -> Failure {
 
 /// The answer that is shown while it arrives, and its output.
 struct Live<'a> {
+    /// Images that go with the request. The host that runs it names them by their digests.
+    images: Vec<LocalImage>,
     answer: Mutex<LiveAnswer>,
     parts: LiveParts,
     output: &'a Output,
@@ -189,9 +206,10 @@ impl Live<'_> {
     fn perform_remotely(
         &self,
         remote: &RemoteHost,
-        request: &RunRequest,
+        request: RunRequest,
     ) -> Result<Performed, Failure> {
-        let response = super::block_on(until_interrupted(request.agent_id.as_ref(), async {
+        let agent = request.agent_id.clone();
+        let response = super::block_on(until_interrupted(agent.as_ref(), async {
             let ran = self.run_on_host(&remote.client, request).await;
             ran.map_err(|error| host::remote_failure(&remote.url, error))
         }))?;
@@ -206,8 +224,10 @@ impl Live<'_> {
     async fn run_on_host(
         &self,
         client: &Client,
-        request: &RunRequest,
+        mut request: RunRequest,
     ) -> Result<Answer<Run>, holon_client::Error> {
+        request.images = images::upload(client, &self.images).await?;
+        let request = &request;
         if !self.parts.any() {
             return client.run(request).await;
         }
@@ -237,11 +257,12 @@ impl Live<'_> {
                     settings::warn_about_file(problem, self.output);
                 }
                 follow_environment(&mut request, settings);
+                let agent = request.agent_id.clone();
                 let ran = async {
-                    let ran = self.run_on_host(&client, &request).await;
+                    let ran = self.run_on_host(&client, request).await;
                     ran.map_err(|error| silent_failure(&settings.home.value, error))
                 };
-                let ran = until_interrupted(request.agent_id.as_ref(), Box::pin(ran));
+                let ran = until_interrupted(agent.as_ref(), Box::pin(ran));
                 let ran = ran.await?;
                 Ok((ran, Responder::Host))
             }
@@ -269,8 +290,13 @@ impl Live<'_> {
         settings: &Settings,
         request: RunRequest,
     ) -> Result<RunOnceResponse, holon_daemon::Error> {
+        let images = self.images.iter().map(|image| image.bytes.clone());
+        let order = LocalRun {
+            request,
+            images: images.collect(),
+        };
         if !self.parts.any() {
-            return holon_daemon::run_local(settings, request, None).await;
+            return holon_daemon::run_local(settings, order, None).await;
         }
         let (news, mut heard) = mpsc::channel(NEWS);
         let show = async {
@@ -284,7 +310,7 @@ impl Live<'_> {
             }
         };
         // The future of a whole host is large, and is moved with the ticks around it.
-        let run = Box::pin(holon_daemon::run_local(settings, request, Some(news)));
+        let run = Box::pin(holon_daemon::run_local(settings, order, Some(news)));
         let (outcome, ()) = self.count_seconds(async { tokio::join!(run, show) }).await;
         outcome
     }

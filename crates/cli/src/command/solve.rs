@@ -110,6 +110,7 @@ fn run_request(
         workspace_root,
         cwd,
         text: solve.prompt(place),
+        images: Vec::new(),
     })
 }
 

@@ -213,6 +213,7 @@ impl<'a> Hands<'a> {
     pub(crate) fn prompt(&self, calls: &[Value]) {
         self.be_told(calls);
         let request = PromptRequest {
+            images: Vec::new(),
             text: "go".to_owned(),
             priority: None,
             max_turns: None,

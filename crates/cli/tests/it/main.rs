@@ -40,6 +40,7 @@ mod freeform;
 mod hands;
 mod hosting;
 mod identity;
+mod images;
 mod init;
 mod instructions;
 mod journey;

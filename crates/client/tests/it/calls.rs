@@ -100,6 +100,7 @@ async fn fields_a_newer_host_adds_are_ignored() {
 
 fn prompt() -> PromptRequest {
     PromptRequest {
+        images: Vec::new(),
         text: "hello".to_owned(),
         priority: None,
         max_turns: None,

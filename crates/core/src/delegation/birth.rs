@@ -98,6 +98,7 @@ fn admit(draft: &mut Draft<'_>, message: &ParentMessage) -> Result<Reply, Reject
         },
         priority: Priority::Next,
         body: Body::text(text.as_str()),
+        images: Vec::new(),
         metadata: Some(provenance),
         delivery_surface: DeliverySurface::RuntimeSystem,
         admission_context: AdmissionContext::RuntimeOwned,

@@ -213,6 +213,11 @@ pub(super) const TOO_LARGE: RefusalText = RefusalText::with_hint(
     "the request body, the message body or its metadata is over its size limit",
     "put large content into a file the agent can read and send its path",
 );
+pub(super) const TOO_MANY_IMAGES: RefusalText = RefusalText::with_hint(
+    "too_many_images",
+    "the images of a prompt are more, or larger together, than one request to a model shows",
+    "send smaller copies, or send some of them with another prompt",
+);
 pub(super) const NAME_TOO_LONG: RefusalText = RefusalText::with_hint(
     "name_too_long",
     "`correlation_id`, `causation_id` or a string of the origin is over its size limit",

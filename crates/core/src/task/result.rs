@@ -319,6 +319,7 @@ fn message(
         },
         priority: self_caused_priority(&draft.agent, Priority::Next),
         body: Body::text(message_text(task, output)),
+        images: Vec::new(),
         metadata: task
             .work_item_id
             .as_ref()

@@ -164,6 +164,7 @@ fn enqueue(
         },
         priority: Priority::Normal,
         body: delivery.content.body.clone(),
+        images: Vec::new(),
         metadata: Some(metadata),
         delivery_surface: DeliverySurface::HttpCallbackEnqueue,
         admission_context: AdmissionContext::ExternalTriggerCapability,

@@ -353,6 +353,7 @@ fn follow_up(
         },
         priority,
         body: Body::text(words),
+        images: Vec::new(),
         metadata: turn
             .work_item_id
             .as_ref()

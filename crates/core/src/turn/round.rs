@@ -248,10 +248,7 @@ fn consume_interjections(
                 boundary,
                 delivery_surface: entry.envelope.delivery_surface,
                 admission_context: entry.envelope.admission_context,
-                text_preview: text::preview(
-                    &entry.envelope.body.render(),
-                    limits::EVENT_PREVIEW_BYTES,
-                ),
+                text_preview: text::preview(&entry.envelope.summary(), limits::EVENT_PREVIEW_BYTES),
                 message_seq: Some(entry.seq),
                 run_id: Some(turn.run_id.clone()),
                 turn_index: Some(turn.turn_index),

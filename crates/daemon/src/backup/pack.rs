@@ -5,7 +5,7 @@ use super::manifest::{
     FORMAT, FileEntry, INDEX, Index, LeftOut, LinkEntry, MANIFEST, Manifest, SEAL, Seal,
 };
 use super::staging::{Staging, parent_of, sync_directory};
-use super::{AGENTS, SCRIPTS, SETTINGS, STORE};
+use super::{AGENTS, IMAGES, SCRIPTS, SETTINGS, STORE};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
 use rustix::fs::{CWD, Mode, OFlags, RenameFlags, renameat_with};
@@ -82,7 +82,7 @@ fn make(
     let manifest_sha256 = packing.json(MANIFEST, &manifest)?;
     packing.file(&copy, STORE)?;
     packing.file_if_present(&home.join(SETTINGS), SETTINGS)?;
-    for directory in [AGENTS, SCRIPTS] {
+    for directory in [AGENTS, SCRIPTS, IMAGES] {
         packing.directory(&home.join(directory), directory)?;
     }
     let index = packing.finish(manifest_sha256)?;

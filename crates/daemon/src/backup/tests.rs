@@ -12,6 +12,8 @@ fn now() -> holon_domain::Timestamp {
 fn only_the_store_the_settings_and_agents_files_are_backed_up() {
     for (path, expected) in [
         ("state/holon.sqlite3", true),
+        ("state/images/0f", true),
+        ("state/images", false),
         ("config.toml", true),
         ("agents/main/AGENTS.md", true),
         ("agents", false),
@@ -45,6 +47,7 @@ fn home(directory: &Path) -> std::path::PathBuf {
         ("run/control.token", "secret"),
         ("agents/main/AGENTS.md", "guide"),
         ("scripts/hello.json", "{}"),
+        ("state/images/0f", "bytes"),
         ("agents/main/memory/self.md", "me"),
         (long_path().as_str(), "deep"),
         ("agents/main/.holon/cache/big", "again"),
@@ -74,6 +77,7 @@ fn a_restored_home_has_the_files_and_none_of_the_secrets() {
     assert_eq!(read(&long_path()).as_deref(), Some("deep"));
     assert_eq!(read("config.toml").as_deref(), Some("# settings\n"));
     assert_eq!(read("scripts/hello.json").as_deref(), Some("{}"));
+    assert_eq!(read("state/images/0f").as_deref(), Some("bytes"));
     assert_eq!(read("credentials.json"), None);
     assert_eq!(read("run/control.token"), None);
     assert_eq!(read("agents/main/.holon/cache/big"), None);

@@ -9,7 +9,7 @@ use super::manifest::{
     UNSEALED,
 };
 use super::staging::{Staging, parent_of, sync_directory};
-use super::{AGENTS, SCRIPTS, STORE, is_backed_up};
+use super::{AGENTS, IMAGES, SCRIPTS, STORE, is_backed_up};
 use holon_domain::Timestamp;
 use holon_domain::text::hex;
 use serde::Serialize;
@@ -292,7 +292,7 @@ impl Unpacking<'_> {
     /// Makes the directories that hold no file.
     fn make_directories(&self, index: &Index) -> Result<(), BackupError> {
         for path in &index.directories {
-            if path != AGENTS && path != SCRIPTS && !is_backed_up(path) {
+            if ![AGENTS, SCRIPTS, IMAGES].contains(&path.as_str()) && !is_backed_up(path) {
                 return Err(self.invalid(format!("{path:?} does not belong into a backup")));
             }
             let place = self.root.join(path);

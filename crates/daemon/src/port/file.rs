@@ -9,12 +9,12 @@
 
 use self::patch_plan::PatchPlan;
 use super::attached::Attachments;
-use super::image;
+use super::image::{self, SentImages};
 use async_trait::async_trait;
-use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, IgnoredMetadata, PatchResult};
-use holon_domain::image::{ShownImage, ViewedImage};
+use holon_domain::image::{ImageDigest, ImageFault, SentImage, ShownImage, ViewedImage};
 use holon_domain::tool::{ToolError, ToolErrorKind};
+use holon_domain::{CallId, Timestamp};
 use holon_engine::ports::{CommandContext, FileHost};
 use holon_patch::{Change, FilePatch, Patch};
 use holon_tools::apply_patch::{NAME, refused};
@@ -48,15 +48,29 @@ const MAX_CLEARED: usize = 32;
 pub(crate) struct Files {
     claims: ClaimFolders,
     attachments: Attachments,
+    sent_images: SentImages,
 }
 
 impl Files {
-    /// Creates the port for the directories of `attachments`, with journals among `claims`.
-    pub(crate) const fn new(claims: ClaimFolders, attachments: Attachments) -> Self {
+    /// Creates the port for the directories of `attachments`, with journals among `claims` and the images of operators
+    /// in the host's state.
+    pub(crate) fn new(claims: ClaimFolders, attachments: Attachments, state: &Path) -> Self {
         Self {
             claims,
             attachments,
+            sent_images: SentImages::in_state(state),
         }
+    }
+
+    /// Works with the images of operators off the async threads. `None` if the work ended early.
+    async fn with_sent_images<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&SentImages) -> T + Send + 'static,
+    ) -> Option<T> {
+        let images = self.sent_images.clone();
+        tokio::task::spawn_blocking(move || work(&images))
+            .await
+            .ok()
     }
 
     /// Returns the journals of the agent with this home.
@@ -164,6 +178,38 @@ impl FileHost for Files {
         let viewed = viewed.clone();
         let work = move || image::load(&copies, &viewed);
         tokio::task::spawn_blocking(work).await.ok().flatten()
+    }
+
+    async fn keep_sent_image(&self, content: Vec<u8>) -> Result<SentImage, ImageFault> {
+        let kept = self.with_sent_images(move |images| images.keep(&content));
+        kept.await.unwrap_or_else(|| {
+            Err(ImageFault::NotKept {
+                reason: "the work ended early".to_owned(),
+            })
+        })
+    }
+
+    async fn claim_sent_image(&self, digest: &ImageDigest) -> Option<SentImage> {
+        let digest = digest.clone();
+        let claimed = self.with_sent_images(move |images| images.claim(&digest));
+        claimed.await.flatten()
+    }
+
+    async fn load_sent_image(&self, image: &SentImage) -> Option<ShownImage> {
+        let image = image.clone();
+        let loaded = self.with_sent_images(move |images| images.load(&image));
+        loaded.await.flatten()
+    }
+
+    async fn sent_images_before(&self, before: Timestamp) -> Vec<ImageDigest> {
+        let found = self.with_sent_images(move |images| images.before(before));
+        found.await.unwrap_or_default()
+    }
+
+    async fn remove_sent_image(&self, digest: &ImageDigest, before: Timestamp) -> bool {
+        let digest = digest.clone();
+        let removed = self.with_sent_images(move |images| images.remove(&digest, before));
+        removed.await.unwrap_or_default()
     }
 }
 

@@ -1,17 +1,23 @@
 //! Images that agents look at: read below the execution root, checked, and copied beside the agent's claims.
 //!
 //! A copy has the digest of its content as name and is out of reach of commands. Requests read the copy, so that a turn
-//! shows the same image in all of its rounds, whatever happens to the file.
+//! shows the same image in all of its rounds, whatever happens to the file. `measure` checks the bytes of any image, and
+//! `sent` keeps those that operators send.
+
+mod measure;
+mod sent;
+
+pub(super) use sent::SentImages;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use holon_domain::image::{ImageFormat, ShownImage, ViewedImage};
+use holon_domain::image::{ShownImage, ViewedImage};
 use holon_domain::limits::{IMAGE_BYTES, IMAGE_SIDE, IMAGES_PER_AGENT};
 use holon_domain::text;
 use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_workspace::{ClaimFolders, Tree, TreeError, make_private_dir};
-use imagesize::ImageType;
+use measure::{ImageDefect, measure};
 use serde_json::json;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
@@ -83,78 +89,48 @@ fn relative_path(workspace: &WorkspaceEntry, file_path: &str) -> Option<String> 
     (!relative.is_empty()).then(|| relative.to_owned())
 }
 
-/// Checks the content: its format by its first bytes, and its size in pixels.
+/// Checks the content and measures the image.
 fn inspect(file_path: &str, content: &[u8]) -> Result<ViewedImage, ToolError> {
-    let unsupported = |what: &str| {
-        let message = format!("{file_path} {what}");
-        ToolError::new(ToolErrorKind::UnsupportedContentType, message)
-            .hint("convert it to png, jpeg, gif or webp first")
-    };
-    let format = match imagesize::image_type(content) {
-        Ok(ImageType::Png) => ImageFormat::Png,
-        Ok(ImageType::Jpeg) => ImageFormat::Jpeg,
-        Ok(ImageType::Gif) => ImageFormat::Gif,
-        Ok(ImageType::Webp) => ImageFormat::Webp,
-        Ok(_) | Err(_) => return Err(unsupported("is no png, jpeg, gif or webp image")),
-    };
-    let size = imagesize::blob_size(content)
-        .map_err(|_| unsupported("is damaged: its size in pixels cannot be read"))?;
-    let side = |pixels: usize| {
-        u32::try_from(pixels)
-            .ok()
-            .filter(|side| *side <= IMAGE_SIDE)
-    };
-    let (Some(width), Some(height)) = (side(size.width), side(size.height)) else {
-        let (width, height) = (size.width, size.height);
-        let message =
-            format!("{file_path} has {width} x {height} pixels, more than {IMAGE_SIDE} on a side");
-        return Err(ToolError::new(ToolErrorKind::TooLarge, message)
-            .hint("make a smaller copy, or cut out the part that matters"));
-    };
-    if width == 0 || height == 0 {
-        return Err(unsupported("has no pixels"));
-    }
-    if !is_whole(format, content) {
-        return Err(unsupported("is cut off or damaged"));
-    }
+    let image = measure(content).map_err(|defect| match defect {
+        ImageDefect::Unreadable(what) => {
+            let message = format!("{file_path} {what}");
+            ToolError::new(ToolErrorKind::UnsupportedContentType, message)
+                .hint("convert it to png, jpeg, gif or webp first")
+        }
+        ImageDefect::TooManyPixels { width, height } => {
+            let message = format!(
+                "{file_path} has {width} x {height} pixels, more than {IMAGE_SIDE} on a side"
+            );
+            ToolError::new(ToolErrorKind::TooLarge, message)
+                .hint("make a smaller copy, or cut out the part that matters")
+        }
+    })?;
     Ok(ViewedImage {
         file_path: file_path.to_owned(),
-        media_type: format,
-        width,
-        height,
+        media_type: image.format,
+        width: image.width,
+        height: image.height,
         bytes: content.len() as u64,
         sha256: text::sha256_hex(content),
     })
 }
 
-/// Returns true if an image ends as its format says. Providers refuse the whole request for one that does not.
-fn is_whole(format: ImageFormat, content: &[u8]) -> bool {
-    let has = |mark: &[u8]| content.windows(mark.len()).any(|part| part == mark);
-    match format {
-        ImageFormat::Png => has(b"IDAT") && has(b"IEND\xae\x42\x60\x82"),
-        ImageFormat::Jpeg => has(b"\xff\xda") && has(b"\xff\xd9"),
-        // An image descriptor, and the byte that ends the file.
-        ImageFormat::Gif => content.contains(&b',') && content.trim_ascii_end().ends_with(b";"),
-        ImageFormat::Webp => {
-            let stated = content.get(4..8).and_then(|size| size.try_into().ok());
-            let stated = stated
-                .map(u32::from_le_bytes)
-                .and_then(|size| usize::try_from(size).ok());
-            stated.is_some_and(|size| size >= 32 && content.len() >= size + 8)
-        }
-    }
-}
-
 /// Writes a copy, and removes the oldest ones if there are too many.
 fn keep(copies: &Path, digest: &str, content: &[u8]) -> io::Result<()> {
-    make_private_dir(copies)?;
-    let place = copies.join(digest);
-    let unfinished = copies.join(format!("{digest}{UNFINISHED}"));
+    write(copies, digest, content)?;
+    prune(copies)
+}
+
+/// Writes a file under the name of its digest: whole or not at all, also across a power failure.
+fn write(dir: &Path, digest: &str, content: &[u8]) -> io::Result<()> {
+    make_private_dir(dir)?;
+    let unfinished = dir.join(format!("{digest}{UNFINISHED}"));
     let mut file = fs::File::create(&unfinished)?;
     file.write_all(content)?;
     file.sync_all()?;
-    fs::rename(&unfinished, &place)?;
-    prune(copies)
+    holon_fault::hit("image.written");
+    fs::rename(&unfinished, dir.join(digest))?;
+    fs::File::open(dir)?.sync_all()
 }
 
 fn prune(copies: &Path) -> io::Result<()> {
@@ -175,17 +151,21 @@ fn prune(copies: &Path) -> io::Result<()> {
 pub(super) fn load(copies: &Path, image: &ViewedImage) -> Option<ShownImage> {
     let is_digest =
         image.sha256.len() == 64 && image.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let file = fs::File::open(copies.join(&image.sha256))
-        .ok()
-        .filter(|_| is_digest)?;
-    let mut content = Vec::new();
-    file.take(IMAGE_BYTES + 1).read_to_end(&mut content).ok()?;
-    (text::sha256_hex(&content) == image.sha256).then(|| ShownImage {
+    let content = is_digest.then(|| read(copies, &image.sha256, IMAGE_BYTES))??;
+    Some(ShownImage {
         media_type: image.media_type,
         width: image.width,
         height: image.height,
         data: STANDARD.encode(&content).into(),
     })
+}
+
+/// Reads a file by its digest. `None` if it is gone, is larger than `most` bytes, or holds something else.
+fn read(dir: &Path, digest: &str, most: u64) -> Option<Vec<u8>> {
+    let file = fs::File::open(dir.join(digest)).ok()?;
+    let mut content = Vec::new();
+    file.take(most + 1).read_to_end(&mut content).ok()?;
+    (text::sha256_hex(&content) == digest).then_some(content)
 }
 
 #[cfg(test)]

@@ -32,9 +32,19 @@ pub const WEB_RESULT_SNIPPET_BYTES: usize = 600;
 pub const IMAGE_BYTES: u64 = 3_500_000;
 /// Most pixels of each side of an image. Providers refuse larger ones.
 pub const IMAGE_SIDE: u32 = 8_000;
-/// Most images in one request, the newest of the turn. Results of older ones say that theirs is not shown any more.
+/// Largest image file that an operator may send, in bytes. A larger one is refused with 413: providers take no larger ones.
+pub const SENT_IMAGE_BYTES: usize = 5_000_000;
+/// Most images of one message. A message with more is refused.
+pub const IMAGES_PER_MESSAGE: usize = 8;
+/// Bytes of all images that operators have sent and the host keeps. Another one is refused with 507 until retention has
+/// removed messages with images, or an hour has passed for images that no message names.
+pub const SENT_IMAGES_BYTES: u64 = 2_000_000_000;
+/// Milliseconds for which the host keeps an uploaded image that no message names.
+pub const UNNAMED_IMAGE_MS: u64 = 3_600_000;
+/// Most images in one request: those that the operator sent, then the newest that the turn viewed. A text says of the others
+/// that they are not shown. Images of earlier turns take at most half of it.
 pub const IMAGES_PER_REQUEST: usize = 16;
-/// Most bytes of all images in one request. The newest images are shown.
+/// Most bytes of all images in one request, with the same order. A message whose images have more is refused.
 pub const IMAGE_REQUEST_BYTES: u64 = 16_000_000;
 /// Most images kept in one agent's home. The oldest is removed for a new one.
 pub const IMAGES_PER_AGENT: usize = 64;

@@ -85,6 +85,7 @@ impl Error {
                 "the task is over, was started without an input, or its input is closed or full; nothing was written",
                 "see the task with: holon task show ID",
             ),
+            Self::Image(fault) => fault.text(),
             Self::MemoryNotFound { .. } => RefusalText::with_hint(
                 "memory_source_not_found",
                 "no document of the agent's memory has this reference",

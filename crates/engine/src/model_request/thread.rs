@@ -6,6 +6,7 @@
 use holon_domain::WorkItemId;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::Block;
+use holon_domain::image::SentImage;
 use holon_domain::limits::{
     THREAD_COLD_AFTER_MS, THREAD_COLD_PERCENT, THREAD_COLD_TOKENS, THREAD_TURNS_HIGH,
 };
@@ -32,6 +33,11 @@ impl KnownThread {
     #[must_use]
     pub const fn through(&self) -> LogSeq {
         self.through
+    }
+
+    /// Lists the images that operators sent in these turns, newest first.
+    pub(super) fn images(&self) -> impl Iterator<Item = &SentImage> {
+        self.turns.iter().rev().flat_map(|turn| turn.images().rev())
     }
 
     /// Returns the bytes that the turns take in memory, about.
@@ -275,7 +281,9 @@ pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
     };
     let holds_seal = |item: &ConversationItem| match item {
         ConversationItem::Assistant { blocks, .. } => blocks.iter().any(is_sealed),
-        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => false,
+        ConversationItem::ToolResult { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => false,
     };
     let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
     ShownContent {

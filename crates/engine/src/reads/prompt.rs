@@ -196,6 +196,7 @@ pub(super) fn operator_message(
         task_id: None,
         source_refs: BTreeMap::new(),
         body: Body::Text { text },
+        images: Vec::new(),
         metadata: None,
         delivery_surface: DeliverySurface::HttpControlPrompt,
         admission_context: AdmissionContext::ControlAuthenticated,

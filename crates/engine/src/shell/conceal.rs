@@ -83,6 +83,7 @@ fn is_marked(request: &ModelRequest) -> bool {
         ConversationItem::Assistant { blocks, .. } => blocks.iter().any(marked_block),
         ConversationItem::ToolResult { content, .. } => may_hold_placeholder(content),
         ConversationItem::User { text } => may_hold_placeholder(text),
+        ConversationItem::Image(_) => false,
     };
     let mut earlier = request.thread.iter().flat_map(|turn| &turn.items);
     blocks.any(|block| may_hold_placeholder(&block.text))

@@ -1,5 +1,5 @@
-//! Retention in the background: keeps the events within their budget, and removes the oldest turns of agents when the
-//! database exceeds its budget or when they are too old.
+//! Retention in the background: keeps the events within their budget, removes images that no message names (`images`), and
+//! the oldest turns of agents when the database exceeds its budget or when they are too old.
 //!
 //! Every step is one commit of bounded size, so other writes go on in between. Output files go before the rows that
 //! name them: a crash in between leaves rows whose files are gone, and the next run removes these rows.
@@ -64,6 +64,7 @@ impl Shell {
         let (mut warned, mut exhausted) = (false, None);
         while !self.draining.is_cancelled() {
             self.trim_events().await;
+            self.remove_unnamed_images().await;
             match self.trim_history(&mut exhausted).await {
                 Ok(Fit::Exhausted) if !warned => {
                     warned = true;

@@ -50,7 +50,7 @@ impl Shell {
             plan: self.look_at_plan(&rows).await,
             guidance: self.read_guidance(&rows).await,
             place: self.look_at_place(&rows).await,
-            images: self.load_images(&rows, policy).await,
+            images: self.load_images(&rows, &thread, policy).await,
         };
         let terms = RequestTerms {
             reminder: self.conduct.reminder,

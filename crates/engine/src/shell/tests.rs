@@ -129,6 +129,7 @@ async fn a_full_inbox_refuses_a_run_before_its_agent_is_configured() {
     let (shell, id) = shell_with_main(dir.path()).await;
     let control = control(&shell, dir.path());
     let request = RunRequest {
+        images: Vec::new(),
         agent_id: Some(id.clone()),
         model: Some(ModelRef::parse("test/other").unwrap()),
         text: "hello".to_owned(),

@@ -1,14 +1,10 @@
-//! Performs web tools, and the images that requests show. Both only read: a call that was cut off is made again.
+//! Performs web tools, and looks at images. Both only read: a call that was cut off is made again.
 
 use super::Shell;
-use crate::model_request::{RequestImages, images_of_turn};
 use crate::tool_outcome::ToolRunOutcome;
 use crate::tool_run::ToolRun;
-use holon_domain::limits::{IMAGE_REQUEST_BYTES, IMAGES_PER_REQUEST};
 use holon_domain::model::ModelRef;
-use holon_domain::provider::ModelPolicy;
 use holon_domain::web::{WebFetch, WebSearch};
-use holon_store::TurnRows;
 use holon_tools::{view_image, web_fetch, web_search};
 use tokio_util::sync::CancellationToken;
 
@@ -54,25 +50,5 @@ impl Shell {
             Some(_) | None => self.ports.file.view_image(run.context(), file_path).await,
         };
         ToolRunOutcome::result(view_image::envelope(viewed))
-    }
-
-    /// Reads the newest images that the turn has viewed, as far as a request has room for them.
-    pub(super) async fn load_images(&self, rows: &TurnRows, policy: ModelPolicy) -> RequestImages {
-        let mut images = RequestImages::default();
-        if !policy.image_input {
-            return images;
-        }
-        let mut bytes = 0;
-        for (call, viewed) in images_of_turn(rows).into_iter().rev() {
-            bytes += viewed.bytes;
-            if bytes > IMAGE_REQUEST_BYTES || images.len() >= IMAGES_PER_REQUEST {
-                break;
-            }
-            let home = &rows.agent.settings.agent_home;
-            if let Some(image) = self.ports.file.load_image(home, &viewed).await {
-                images.insert(call, image);
-            }
-        }
-        images
     }
 }

@@ -384,6 +384,7 @@ async fn a_run_whose_agent_is_put_aside_ends_with_the_reason() {
     let host = house.start().await;
     create(&host, "bad").await;
     let request = RunRequest {
+        images: Vec::new(),
         text: "hello".to_owned(),
         agent_id: Some(agent("bad")),
         create_agent: false,

@@ -61,6 +61,7 @@ const ROWS: &[&str] = &[
     "INSERT OR IGNORE INTO working_memory VALUES (B, '{}')",
     "INSERT OR IGNORE INTO episodes VALUES (900, B, 900, NULL, '{}')",
     "INSERT OR IGNORE INTO output_refs VALUES (B, 'o', 1)",
+    "INSERT OR IGNORE INTO image_refs VALUES (B, 1, 'sha256:0')",
     "INSERT OR IGNORE INTO blobs VALUES ('h', 'body')",
     "INSERT OR IGNORE INTO blob_refs VALUES (B, 'h', 1)",
     "INSERT OR IGNORE INTO due VALUES (9000000000000, B, 900, '{}', NULL, NULL)",

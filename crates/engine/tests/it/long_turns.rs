@@ -18,7 +18,9 @@ fn is_shown(request: &ModelRequest, words: &str) -> bool {
     let mut blocks = request.frame.context_blocks.iter();
     let said = |item: &ConversationItem| match item {
         ConversationItem::User { text } => text.contains(words),
-        ConversationItem::Assistant { .. } | ConversationItem::ToolResult { .. } => false,
+        ConversationItem::Assistant { .. }
+        | ConversationItem::ToolResult { .. }
+        | ConversationItem::Image(_) => false,
     };
     blocks.any(|block| block.text.contains(words)) || request.conversation.iter().any(said)
 }
@@ -28,7 +30,7 @@ fn is_known(request: &ModelRequest, words: &str) -> bool {
     let holds = |item: &ConversationItem| match item {
         ConversationItem::ToolResult { content, .. } => content.contains(words),
         ConversationItem::Assistant { blocks, .. } => format!("{blocks:?}").contains(words),
-        ConversationItem::User { .. } => false,
+        ConversationItem::User { .. } | ConversationItem::Image(_) => false,
     };
     is_shown(request, words) || request.conversation.iter().any(holds)
 }

@@ -28,6 +28,7 @@ mod forgetting;
 mod guidance;
 mod history;
 mod house;
+mod images;
 mod kernel;
 mod keyed_runs;
 mod keys;

@@ -15,7 +15,9 @@ fn last_result(request: &ModelRequest) -> String {
     let results = request.conversation.iter().rev();
     let mut results = results.filter_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.clone()),
-        ConversationItem::User { .. } | ConversationItem::Assistant { .. } => None,
+        ConversationItem::User { .. }
+        | ConversationItem::Assistant { .. }
+        | ConversationItem::Image(_) => None,
     });
     results.next().expect("a result")
 }

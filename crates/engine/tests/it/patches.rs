@@ -30,7 +30,9 @@ async fn told(house: &House) -> (String, bool) {
             ConversationItem::ToolResult {
                 content, is_error, ..
             } => Some((content.clone(), *is_error)),
-            ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+            ConversationItem::Assistant { .. }
+            | ConversationItem::User { .. }
+            | ConversationItem::Image(_) => None,
         });
     let told: Vec<(String, bool)> = results.collect();
     asked.answer(says("done"));

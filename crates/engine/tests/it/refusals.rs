@@ -38,7 +38,9 @@ fn seals(request: &ModelRequest) -> Vec<String> {
     let items = earlier.chain(&request.conversation);
     let blocks = items.flat_map(|item| match item {
         ConversationItem::Assistant { blocks, .. } => blocks.as_slice(),
-        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => &[],
+        ConversationItem::ToolResult { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => &[],
     });
     let seal = |block: &Block| match block {
         Block::Reasoning { opaque, .. } => opaque.as_ref().map(|seal| seal.data.clone()),

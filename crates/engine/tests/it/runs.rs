@@ -15,6 +15,7 @@ use std::sync::atomic::Ordering;
 
 pub(crate) fn request(text: &str) -> RunRequest {
     RunRequest {
+        images: Vec::new(),
         text: text.to_owned(),
         agent_id: None,
         create_agent: false,

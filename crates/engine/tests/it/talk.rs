@@ -34,7 +34,9 @@ pub(crate) async fn with_task_of(house: &House, command: Value) -> (Host, FakeCo
 pub(crate) fn results(request: &ModelRequest) -> Vec<String> {
     let result = |item: &ConversationItem| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.clone()),
-        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+        ConversationItem::Assistant { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => None,
     };
     request.conversation.iter().filter_map(result).collect()
 }
@@ -51,7 +53,9 @@ pub(crate) fn id_in(text: &str, prefix: &str) -> String {
 pub(crate) fn interjected(request: &ModelRequest) -> Vec<String> {
     let words = |item: &ConversationItem| match item {
         ConversationItem::User { text } => Some(text.clone()),
-        ConversationItem::Assistant { .. } | ConversationItem::ToolResult { .. } => None,
+        ConversationItem::Assistant { .. }
+        | ConversationItem::ToolResult { .. }
+        | ConversationItem::Image(_) => None,
     };
     request.conversation.iter().filter_map(words).collect()
 }

@@ -193,6 +193,7 @@ fn role(item: &ConversationItem) -> &'static str {
         ConversationItem::Assistant { .. } => "assistant",
         ConversationItem::ToolResult { .. } => "tool_result",
         ConversationItem::User { .. } => "user",
+        ConversationItem::Image(_) => "image",
     }
 }
 

@@ -11,7 +11,9 @@ async fn told(house: &House) -> String {
     let mut newest = asked.request.conversation.iter().rev();
     let told = newest.find_map(|item| match item {
         ConversationItem::ToolResult { content, .. } => Some(content.clone()),
-        ConversationItem::Assistant { .. } | ConversationItem::User { .. } => None,
+        ConversationItem::Assistant { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => None,
     });
     asked.answer(says("done"));
     told.expect("a result")

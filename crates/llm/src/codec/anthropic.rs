@@ -18,6 +18,7 @@ pub(crate) use stream::Assembler;
 use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::{Body, Item};
 use cache::{BlockPosition, Marks};
+use holon_domain::image::ShownImage;
 use holon_domain::model::{CacheLife, ModelRequest, PromptFrame};
 use holon_domain::provider::{PromptCapability, ProviderSpec};
 use holon_domain::tool::OfferedTool;
@@ -77,6 +78,12 @@ pub(crate) fn encode(provider: &ProviderSpec, request: &ModelRequest) -> Body {
         )
         .with_tools(&request.tools, provider.transport, tool)
 }
+
+/// Most bytes of an image in base64. The API refuses a request with a larger one.
+const IMAGE_DATA_BYTES: usize = 5 << 20;
+/// Stands in place of a larger image.
+const TOO_LARGE: &str =
+    "[the image is not shown: this provider takes about 3.9 MB, and the file is larger]";
 
 /// The turns of a request; no two in a row have the same role.
 #[derive(Default)]
@@ -171,6 +178,7 @@ fn messages<'a>(steps: &'a [Step<'a>]) -> Messages<'a> {
                 }
             }
             Step::User(text) => messages.push(Role::User, Block::Text { text }),
+            Step::Image(image) => messages.push(Role::User, sent_image(image)),
         }
     }
     if messages.0.is_empty() {
@@ -207,10 +215,7 @@ fn result<'a>(answer: &'a CallResult<'a>) -> Block<'a> {
         Some(image) => ResultContent::WithImage([
             ResultPart::Text { text },
             ResultPart::Image {
-                source: ImageSource::Base64 {
-                    media_type: image.media_type,
-                    data: &image.data,
-                },
+                source: source(image),
             },
         ]),
     };
@@ -218,6 +223,23 @@ fn result<'a>(answer: &'a CallResult<'a>) -> Block<'a> {
         tool_use_id: &answer.id,
         content,
         is_error: answer.is_error,
+    }
+}
+
+/// Encodes an image of a message. One that the API would refuse, with the whole request, is only named.
+fn sent_image(image: &ShownImage) -> Block<'_> {
+    if image.data.len() > IMAGE_DATA_BYTES {
+        return Block::Text { text: TOO_LARGE };
+    }
+    Block::Image {
+        source: source(image),
+    }
+}
+
+fn source(image: &ShownImage) -> ImageSource<'_> {
+    ImageSource::Base64 {
+        media_type: image.media_type,
+        data: &image.data,
     }
 }
 

@@ -20,6 +20,7 @@ use super::dialogue::{self, CallResult, GO_ON, ReplyPart, Step};
 use super::responses::strict;
 use super::{Body, Item};
 use dialect::{Dialect, Ids};
+use holon_domain::image::ShownImage;
 use holon_domain::model::ModelRequest;
 use holon_domain::provider::ProviderSpec;
 use holon_domain::tool::OfferedTool;
@@ -68,6 +69,7 @@ fn messages(dialect: Dialect, request: &ModelRequest) -> Vec<Item> {
                 messages.images(answered);
             }
             Step::User(words) => messages.user(words),
+            Step::Image(image) => messages.image(image),
         }
     }
     if !messages.has_user() {
@@ -114,6 +116,18 @@ impl<'a> Messages<'a> {
         }
     }
 
+    /// Adds an image to the words of the user before it.
+    fn image(&mut self, image: &ShownImage) {
+        let part = image_part(image);
+        match self.sent.last_mut() {
+            Some(last) if last.role == Role::User => last.content.attach(part),
+            Some(_) | None => self.push(Message {
+                content: Content::Parts(vec![part]),
+                ..Message::new(Role::User, "")
+            }),
+        }
+    }
+
     fn separate_from_tools(&mut self) {
         if let Some(filler) = self.dialect.between_tool_and_user() {
             self.push(Message::new(Role::Assistant, filler));
@@ -135,10 +149,7 @@ impl<'a> Messages<'a> {
             let Some(image) = answer.image else { continue };
             let words = format!("Image of the result of {}:", answer.name);
             parts.push(ContentPart::Text { text: words.into() });
-            let url = image.data_url();
-            parts.push(ContentPart::ImageUrl {
-                image_url: ImageUrl { url },
-            });
+            parts.push(image_part(image));
         }
         if parts.is_empty() {
             return;
@@ -182,6 +193,13 @@ impl<'a> Messages<'a> {
         }
         dialect.complete(message);
         message.tool_calls = calls;
+    }
+}
+
+fn image_part(image: &ShownImage) -> ContentPart<'static> {
+    let url = image.data_url();
+    ContentPart::ImageUrl {
+        image_url: ImageUrl { url },
     }
 }
 

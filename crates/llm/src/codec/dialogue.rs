@@ -41,6 +41,8 @@ pub(crate) enum Step<'a> {
     Results(Vec<CallResult<'a>>),
     /// Text from outside the model; never empty.
     User(Cow<'a, str>),
+    /// Image that belongs to the user text before it.
+    Image(&'a ShownImage),
 }
 
 /// One part of the model's output.
@@ -153,6 +155,10 @@ fn arrange<'a>(pieces: &[Piece<'a>], model: &ModelRef) -> Vec<Step<'a>> {
             }
             ConversationItem::User { text } if is_blank(text) => {}
             ConversationItem::User { text } => steps.push(Step::User(Cow::Borrowed(text))),
+            // One that is not read has a text in its place.
+            ConversationItem::Image(attached) => {
+                steps.extend(attached.shown.as_ref().map(Step::Image));
+            }
             // A result is sent with its call. A result without a call becomes user text, so that the model still sees
             // it.
             ConversationItem::ToolResult { content, .. } => {

@@ -84,6 +84,7 @@ fn plain_texts(request: &ModelRequest) -> Vec<&str> {
             }
             ConversationItem::ToolResult { content, .. } => words.push(content),
             ConversationItem::User { text } => words.push(text),
+            ConversationItem::Image(_) => {}
         }
     }
     words.retain(|words| !dialogue::is_blank(words));

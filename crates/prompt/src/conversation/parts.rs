@@ -91,7 +91,9 @@ fn part(kind: TurnPartKind, first_round: u32, last_round: u32, item: Conversatio
         tokens,
         text: match item {
             ConversationItem::User { text } => Some(text),
-            ConversationItem::Assistant { .. } | ConversationItem::ToolResult { .. } => None,
+            ConversationItem::Assistant { .. }
+            | ConversationItem::ToolResult { .. }
+            | ConversationItem::Image(_) => None,
         },
     }
 }

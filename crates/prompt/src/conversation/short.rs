@@ -26,7 +26,7 @@ pub(super) fn short_texts(spans: &[Span<'_>]) -> ShortTexts {
                     round: span.round,
                     texts: blocks.iter().filter_map(words).cloned().collect(),
                 }),
-                ConversationItem::User { .. } => {}
+                ConversationItem::User { .. } | ConversationItem::Image(_) => {}
             }
         }
     }
@@ -83,7 +83,7 @@ impl<'a> ShortForms<'a> {
                     short.clone_into(text);
                 }
             }
-            ConversationItem::User { .. } => {}
+            ConversationItem::User { .. } | ConversationItem::Image(_) => {}
         }
     }
 }

@@ -7,7 +7,7 @@ use super::deeds::Deeds;
 use super::recap;
 use crate::candidate::Candidate;
 use crate::context::{Tasks, TurnStart};
-use crate::conversation::{self, LogView};
+use crate::conversation::{self, LogView, image_items};
 use crate::fence::{self, Extent};
 use crate::frame::{self, TurnInput, context_texts};
 use crate::plan::{Budget, plan};
@@ -16,6 +16,7 @@ use crate::visible;
 use holon_domain::Timestamp;
 use holon_domain::agent::AgentRecord;
 use holon_domain::block::Block;
+use holon_domain::image::{AttachedImage, SentImage};
 use holon_domain::limits::RECENT_MESSAGE_BYTES_MAX;
 use holon_domain::log::{FrameRecord, LogEntry};
 use holon_domain::message::MessageEnvelope;
@@ -104,6 +105,16 @@ pub struct ShownTurn {
 }
 
 impl ShownTurn {
+    /// Lists the images that the turn shows, oldest first.
+    pub fn images(&self) -> impl DoubleEndedIterator<Item = &SentImage> {
+        self.sealed.items.iter().filter_map(|item| match item {
+            ConversationItem::Image(attached) => Some(&attached.image),
+            ConversationItem::Assistant { .. }
+            | ConversationItem::ToolResult { .. }
+            | ConversationItem::User { .. } => None,
+        })
+    }
+
     /// Returns the bytes that the turn takes in memory, about.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -120,6 +131,8 @@ impl ShownTurn {
 fn item_bytes(item: &ConversationItem) -> usize {
     match item {
         ConversationItem::User { text } => text.len(),
+        // Its bytes are read for each request.
+        ConversationItem::Image(_) => size_of::<AttachedImage>(),
         ConversationItem::ToolResult { content, .. } => content.len(),
         ConversationItem::Assistant { blocks, .. } => blocks.iter().map(block_bytes).sum(),
     }
@@ -173,6 +186,7 @@ fn items_of(turn: &PastTurn<'_>) -> Vec<ConversationItem> {
         .into_iter()
         .map(|text| ConversationItem::User { text })
         .collect();
+    items.extend(turn.opening().into_iter().flat_map(image_items));
     items.extend(conversation::ended(turn.log()));
     items.extend(turn.failure().map(|why| ConversationItem::User {
         text: format!(
@@ -254,7 +268,9 @@ fn without_seals(items: &[ConversationItem]) -> Option<Vec<ConversationItem>> {
     };
     let has_seal = items.iter().any(|item| match item {
         ConversationItem::Assistant { blocks, .. } => blocks.iter().any(is_sealed),
-        ConversationItem::ToolResult { .. } | ConversationItem::User { .. } => false,
+        ConversationItem::ToolResult { .. }
+        | ConversationItem::User { .. }
+        | ConversationItem::Image(_) => false,
     });
     has_seal.then(|| {
         let mut open = items.to_vec();

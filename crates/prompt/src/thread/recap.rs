@@ -180,9 +180,9 @@ fn head(turn: &PastTurn<'_>, opening: Option<&MessageEnvelope>) -> String {
 fn line(turn: &PastTurn<'_>, head: &str, state: &str, answer: &str) -> String {
     let short = |words: &str| visible::excerpt(words, LINE_BYTES);
     let asked = turn.opening();
-    let asked = asked.map(|message| format!(": {}", short(&message.body.render())));
+    let asked = asked.map(|message| format!(": {}", short(&message.summary())));
     let added = joining(turn).into_iter().map(|message| {
-        let words = short(&message.body.render());
+        let words = short(&message.summary());
         format!("; {} added {words}", provenance::sender(message))
     });
     let added: String = added.collect();

@@ -4,6 +4,7 @@ use crate::fixture::{Scene, at, operator, tick};
 use holon_domain::attempt::TokenUsage;
 use holon_domain::block::{Block, ToolCall};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
+use holon_domain::image::{ImageDigest, ImageFormat, SentImage};
 use holon_domain::log::{InterjectionBoundary, LogEntry};
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, StopReason};
@@ -437,4 +438,41 @@ fn a_recap_of_an_earlier_fold_learns_that_its_ask_was_closed() {
     let told = fold_text(&thread.into_new_fold().expect("a fold"));
     assert!(told.contains("you waited, and turn 2 went on"), "{told}");
     assert!(!told.contains("open: you began to wait"), "{told}");
+}
+
+#[test]
+fn an_ended_turn_shows_its_images_and_its_recap_says_that_there_were_some() {
+    let mut message = operator(1, "What is it?");
+    message.images = ["one", "two"]
+        .map(|name| SentImage {
+            digest: ImageDigest::of(name.as_bytes()),
+            media_type: ImageFormat::Png,
+            width: 800,
+            height: 600,
+            bytes: 4,
+        })
+        .to_vec();
+    let turn = ended(1, message.clone(), entries(&[], "Two squares."));
+    let shown: Vec<&SentImage> = turn.images().collect();
+    assert_eq!(shown, message.images.iter().collect::<Vec<_>>());
+    let thread = Thread::new(&ThreadState::default(), None, vec![turn.clone()]);
+    let items = &thread.shown_turns()[0].items;
+    let [
+        ConversationItem::User { text },
+        ConversationItem::Image(one),
+        ConversationItem::Image(two),
+        ..,
+    ] = items.as_slice()
+    else {
+        panic!("{items:?}");
+    };
+    let label = message.images[0].label();
+    assert!(
+        text.contains(&format!("What is it?\n[image 1: {label}]")),
+        "{text}"
+    );
+    assert_eq!((one.number, two.number), (1, 2));
+    assert!(one.shown.is_none() && two.shown.is_none());
+    let recap = recap(vec![turn]);
+    assert!(recap.contains(&format!("[image 1: {label}]")), "{recap}");
 }

@@ -295,6 +295,7 @@ fn message(n: u32, origin: Origin, kind: MessageKind, text: &str) -> MessageEnve
         task_id: None,
         source_refs: std::collections::BTreeMap::new(),
         body: Body::text(text),
+        images: Vec::new(),
         metadata: None,
         delivery_surface,
         admission_context,

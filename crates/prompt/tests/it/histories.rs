@@ -234,7 +234,7 @@ fn check_fences(item: &ConversationItem) -> Result<(), TestCaseError> {
     let text = match item {
         ConversationItem::ToolResult { content, .. } => content,
         ConversationItem::User { text } => text,
-        ConversationItem::Assistant { .. } => return Ok(()),
+        ConversationItem::Assistant { .. } | ConversationItem::Image(_) => return Ok(()),
     };
     let mut end: Option<String> = None;
     for line in text.lines() {

@@ -241,6 +241,7 @@ pub(crate) fn texts(items: &[ConversationItem]) -> String {
         ConversationItem::User { text } => text.clone(),
         ConversationItem::ToolResult { content, .. } => content.clone(),
         ConversationItem::Assistant { blocks, .. } => format!("{blocks:?}"),
+        ConversationItem::Image(attached) => attached.image.label(),
     };
     items.iter().map(text).collect::<Vec<_>>().join("\n")
 }
@@ -258,7 +259,9 @@ pub(crate) fn assert_paired(items: &[ConversationItem]) {
                 let place = open.iter().position(|id| id == call_id);
                 open.remove(place.expect("a result of an open call"));
             }
-            ConversationItem::User { .. } => assert!(open.is_empty(), "{open:?}"),
+            ConversationItem::User { .. } | ConversationItem::Image(_) => {
+                assert!(open.is_empty(), "{open:?}")
+            }
         }
     }
     assert!(open.is_empty(), "{open:?}");

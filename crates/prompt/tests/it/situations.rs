@@ -225,6 +225,7 @@ fn a_recap_with_words_of_the_operator_and_of_a_task() {
             let said: Vec<String> = blocks.iter().map(said).collect();
             format!("----- assistant\n{}", said.join("\n"))
         }
+        ConversationItem::Image(attached) => format!("----- image\n{}", attached.image.label()),
     };
     let lines: Vec<String> = built.items.iter().map(show).collect();
     insta::assert_snapshot!(lines.join("\n"));

@@ -24,6 +24,7 @@ use holon_api::{
     WorktreesRequest,
 };
 use holon_domain::archive::ImportReport;
+use holon_domain::image::SentImage;
 use holon_domain::memory::MemoryRebuild;
 use holon_domain::run::RunOnceResponse;
 use holon_domain::timer::TimerView;
@@ -81,6 +82,16 @@ pub(super) const ACTIONS: &[Operation] = &[
         schema_of::<PromptRequest>,
         Typed(schema_of::<AdmittedResponse>),
     ),
+    Operation {
+        path: "/control/images",
+        summary: "Keeps an image of at most 5 MB for a prompt, which names it by its digest within an hour.",
+        query: &[],
+        body: Some(RequestBody {
+            required: true,
+            content: RequestContent::Image,
+        }),
+        response: Typed(schema_of::<SentImage>),
+    },
     act(
         "/control/agents/{id}/control",
         "Starts or stops an agent, or aborts its run.",

@@ -13,9 +13,9 @@ use crate::route::delivery::{ADDRESS_BYTES, HTTP_ADDRESS};
 use crate::route::operator_binding::{FIELD_CHARACTERS, REPLY_ROUTES};
 use holon_domain::AgentId;
 use holon_domain::limits::{
-    FALLBACKS, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_CHARACTERS, OBJECTIVE_CHARACTERS,
-    TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, THREAD_TOKENS_LEAST, THREAD_TOKENS_MOST,
-    TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS, TODO_ITEMS,
+    FALLBACKS, IMAGES_PER_MESSAGE, MESSAGE_BODY_BYTES, MIN_THINKING_TOKENS, MODEL_REF_CHARACTERS,
+    OBJECTIVE_CHARACTERS, TARGET_ARGUMENT_BYTES, TARGET_ARGUMENTS, THREAD_TOKENS_LEAST,
+    THREAD_TOKENS_MOST, TIMER_INTERVAL_MIN_MS, TIMER_MAX_MS, TIMER_SUMMARY_CHARACTERS, TODO_ITEMS,
     TODO_TEXT_CHARACTERS, WEBHOOK_SECRET_CHARACTERS,
 };
 use holon_domain::time::rfc3339::RFC3339_PATTERN;
@@ -172,8 +172,10 @@ pub(super) fn fields() -> Vec<(&'static str, &'static str, Value)> {
     let objective = json!({ "minLength": 1, "maxLength": OBJECTIVE_CHARACTERS, "pattern": WORDS });
     vec![
         ("PromptRequest", "text", prompt_text()),
+        ("PromptRequest", "images", image_digests()),
         ("PromptRequest", "max_turns", at_least_one()),
         ("RunRequest", "text", prompt_text()),
+        ("RunRequest", "images", image_digests()),
         ("RunRequest", "max_turns", at_least_one()),
         ("RunRequest", "agent_id", nullable(new_agent_id())),
         ("RunRequest", "model", model()),
@@ -340,6 +342,14 @@ fn prompt_text() -> Value {
         "Text of the message. Above {MESSAGE_BODY_BYTES} bytes of UTF-8 the answer is 413 and nothing is stored."
     );
     json!({ "minLength": 1, "pattern": WORDS, "description": bound })
+}
+
+/// Digests of images that were uploaded before.
+fn image_digests() -> Value {
+    json!({
+        "maxItems": IMAGES_PER_MESSAGE,
+        "items": { "type": "string", "pattern": "^sha256:[0-9a-f]{64}$" },
+    })
 }
 
 /// A time with an offset.

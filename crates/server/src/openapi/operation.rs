@@ -25,6 +25,7 @@ pub(super) struct RequestBody {
 pub(super) enum RequestContent {
     Json(SchemaOf),
     Archive,
+    Image,
     /// Any type; it is not interpreted.
     Opaque,
 }

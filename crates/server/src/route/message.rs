@@ -30,7 +30,12 @@ pub(crate) async fn prompt(
     JsonBody(request): JsonBody<PromptRequest>,
 ) -> Result<Json<AdmittedResponse>, Refusal> {
     let surface = surface_of(&headers, &caller);
-    admit(&state, &agent_id, prompt_ingress(request, surface)).await
+    let images = state.control.claim_images(&request.images).await?;
+    let ingress = Ingress {
+        images,
+        ..prompt_ingress(request, surface)
+    };
+    admit(&state, &agent_id, ingress).await
 }
 
 /// Returns the surface of a prompt: the program's own if it says so at the local socket, else the route. A program that
@@ -152,6 +157,7 @@ fn public_ingress(request: EnqueueRequest) -> Result<Ingress, Refusal> {
         origin,
         priority: request.priority.unwrap_or_default(),
         body: body(request.body, request.text, request.json)?,
+        images: Vec::new(),
         metadata: request.metadata,
         delivery_surface: DeliverySurface::HttpPublicEnqueue,
         admission_context: AdmissionContext::PublicUnauthenticated,

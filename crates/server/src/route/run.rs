@@ -33,7 +33,11 @@ pub(crate) async fn run(
     connection: Option<Extension<Connection>>,
     JsonBody(request): JsonBody<holon_api::RunRequest>,
 ) -> Result<Response, Refusal> {
-    let request = translate(request)?;
+    let images = state.control.claim_images(&request.images).await?;
+    let request = RunRequest {
+        images,
+        ..translate(request)?
+    };
     if params.deltas {
         let connection = connection.map(|Extension(connection)| connection);
         return run_stream::open(&state, request, connection).await;
@@ -73,6 +77,7 @@ pub(crate) async fn await_outcome(
     }
 }
 
+/// Converts a request, except for its images, whose digests the caller resolves.
 fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
     let agent_id = match (request.agent_id, request.create_agent) {
         (None, true) => {
@@ -90,6 +95,7 @@ fn translate(request: holon_api::RunRequest) -> Result<RunRequest, Refusal> {
     }
     Ok(RunRequest {
         text: request.text,
+        images: Vec::new(),
         agent_id,
         create_agent: request.create_agent,
         home: HomeChoice {

@@ -335,6 +335,7 @@ fn ingress(
         },
         priority: Priority::Normal,
         body: content.body,
+        images: Vec::new(),
         metadata: Some(metadata),
         delivery_surface: DeliverySurface::HttpWebhook,
         admission_context: proof.context,

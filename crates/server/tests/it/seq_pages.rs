@@ -9,6 +9,7 @@ use holon_testkit::engine::agent;
 pub(crate) async fn prompt(world: &World, name: &str, count: usize) {
     for number in 0..count {
         let request = PromptRequest {
+            images: Vec::new(),
             text: format!("prompt {number}"),
             priority: None,
             max_turns: None,

@@ -232,6 +232,7 @@ async fn streams_end_and_the_server_returns_when_the_host_goes_down() {
 /// Sends a prompt to an agent.
 async fn prompt(world: &World, name: &str) {
     let request = holon_api::PromptRequest {
+        images: Vec::new(),
         text: "hello".to_owned(),
         priority: None,
         max_turns: None,

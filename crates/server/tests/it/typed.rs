@@ -40,6 +40,7 @@ async fn every_call_works_over_the_socket_and_over_tcp() {
             .unwrap();
         assert_eq!(made.agent_id, "dev");
         let prompt = PromptRequest {
+            images: Vec::new(),
             text: "go".into(),
             priority: None,
             max_turns: Some(2),
@@ -118,6 +119,7 @@ async fn a_refusal_comes_as_an_error_with_its_code_and_hint() {
 async fn a_request_that_is_too_large_is_refused_in_words_and_not_by_a_broken_pipe() {
     let world = World::start().await;
     let prompt = PromptRequest {
+        images: Vec::new(),
         text: "x".repeat(8 << 20),
         priority: None,
         max_turns: None,

@@ -89,6 +89,7 @@ async fn send_all(
         let text = format!("load message {number}.{message}");
         history.write("send", &text)?;
         let request = PromptRequest {
+            images: Vec::new(),
             text: text.clone(),
             priority: Some(Priority::Normal),
             max_turns: None,

@@ -1,10 +1,12 @@
 //! Patches that are applied in name only, and the proofs of them after a crash.
 
+use super::image::SentImagesInMemory;
 use super::pending::CallQueue;
 use async_trait::async_trait;
-use holon_domain::CallId;
 use holon_domain::file_change::{ChangedFile, FileAction, PatchResult};
+use holon_domain::image::{ImageDigest, ImageFault, SentImage, ShownImage};
 use holon_domain::tool::ToolError;
+use holon_domain::{CallId, Timestamp};
 use holon_engine::ports::{CommandContext, FileHost};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
@@ -25,6 +27,8 @@ pub struct ScriptedFiles {
     /// Number of the next finish requests that fail.
     pub finish_failures: AtomicU32,
     at_work: std::sync::Mutex<Vec<CallId>>,
+    /// Images that operators sent, in memory.
+    pub images: SentImagesInMemory,
 }
 
 /// A host's request to finish the patch of a cancelled call.
@@ -80,6 +84,26 @@ impl FileHost for ScriptedFiles {
             Ok(_) => Err("the workspace cannot be reached".to_owned()),
             Err(_) => Ok(()),
         }
+    }
+
+    async fn keep_sent_image(&self, content: Vec<u8>) -> Result<SentImage, ImageFault> {
+        Ok(self.images.keep(&content))
+    }
+
+    async fn claim_sent_image(&self, digest: &ImageDigest) -> Option<SentImage> {
+        self.images.claim(digest)
+    }
+
+    async fn load_sent_image(&self, image: &SentImage) -> Option<ShownImage> {
+        self.images.load(image)
+    }
+
+    async fn sent_images_before(&self, before: Timestamp) -> Vec<ImageDigest> {
+        self.images.before(before)
+    }
+
+    async fn remove_sent_image(&self, digest: &ImageDigest, before: Timestamp) -> bool {
+        self.images.remove_before(digest, before)
     }
 }
 

@@ -168,6 +168,14 @@ fn is_text(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.trim().is_empty())
 }
 
+/// Returns true for an image of a type in base64, as the protocols of OpenAI take it.
+fn is_image_url(value: &Value) -> bool {
+    let url = value
+        .as_str()
+        .and_then(|url| url.strip_prefix("data:image/"));
+    url.is_some_and(|rest| rest.contains(";base64,"))
+}
+
 /// Returns true if the number is absent or at least this large.
 fn at_least(value: &Value, least: u64) -> bool {
     value.is_null() || value.as_u64().is_some_and(|number| number >= least)

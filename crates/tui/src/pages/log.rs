@@ -3,7 +3,7 @@
 use super::{Facts, nothing, page, plain, word};
 use crate::overlay::{Entry, Tone};
 use crate::slash::COMMANDS;
-use crate::text::time_of_day;
+use crate::text::{images_in, time_of_day, with_images};
 use holon_api::EventEnvelope;
 use holon_client::Answer;
 use holon_client::view::{Prompt, TranscriptEntry};
@@ -97,7 +97,10 @@ fn transcript_entry(entry: &TranscriptEntry) -> String {
     let said = match entry.kind.as_str() {
         "incoming_message" => match entry.data.pointer("/message/body/value") {
             Some(value) => value.to_string(),
-            None => word(&entry.data, "/message/body/text").to_owned(),
+            None => {
+                let text = word(&entry.data, "/message/body/text");
+                with_images(text, images_in(&entry.data)).into_owned()
+            }
         },
         "assistant_round" | "subagent_assistant_round" => blocks(&entry.data),
         "tool_results" => results(&entry.data),

@@ -1,6 +1,7 @@
 //! Requests to the host: each question is one call of the client, and its reply is kept typed.
 
 mod context;
+mod image;
 mod search;
 mod trigger;
 
@@ -52,7 +53,18 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
         | Question::Triggers
         | Question::RevealTrigger { .. }
         | Question::Timers) => read_work(client, &agent, question).await,
-        Question::Send { text } => send(client, &agent, text, sending).await,
+        Question::Send { text, images } => {
+            let digests = images.into_iter().map(|image| image.digest.into());
+            let request = PromptRequest {
+                text,
+                images: digests.collect(),
+                priority: None,
+                max_turns: None,
+                trust: None,
+            };
+            send(client, &agent, request, sending).await
+        }
+        Question::UploadImage { path } => return image::upload(client, path).await,
         other => act(client, &agent, other).await,
     };
     reply.map_err(|error| problem(&error))
@@ -62,15 +74,9 @@ pub(super) async fn ask(client: &Client, request: Request) -> Result<Reply, Prob
 async fn send(
     client: &Client,
     agent: &AgentId,
-    text: String,
+    request: PromptRequest,
     sending: Option<Sending>,
 ) -> Result<Reply, Error> {
-    let request = PromptRequest {
-        text,
-        priority: None,
-        max_turns: None,
-        trust: None,
-    };
     let admitted = match sending {
         None => client.prompt(agent, &request).await?,
         Some(Sending { key, is_again }) if is_again => {

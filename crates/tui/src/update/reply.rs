@@ -1,10 +1,13 @@
 //! Replies of the host.
 
-use super::{ask_status, feed, follow, follow_again, leave, load_page, send, switch_agent, texts};
+use super::{
+    ask_status, feed, follow, follow_again, image, leave, load_page, send, switch_agent, texts,
+};
 use crate::model::{Model, Purpose};
 use crate::msg::{Cause, Command, Problem, Reply};
 use crate::overlay::{Entry, Load, Page};
 use crate::pages;
+use crate::text::{images_in, with_images};
 use holon_client::Answer;
 use holon_client::view::TranscriptEntry;
 use serde_json::Value;
@@ -45,6 +48,10 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
             commands.push(ask_status(model));
             commands
         }
+        (Purpose::Image, Ok(Reply::ImageKept(image))) => {
+            image::attach(model, image);
+            Vec::new()
+        }
         (Purpose::Output, reply) => follow::take(model, ticket, reply),
         (Purpose::Choices, Ok(reply)) => {
             model.known.learn(&reply);
@@ -52,6 +59,7 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
         }
         (
             purpose @ (Purpose::Action
+            | Purpose::Image
             | Purpose::WorkItem
             | Purpose::TriggerUrl
             | Purpose::Older
@@ -169,6 +177,7 @@ fn fill(model: &mut Model, ticket: u64, reply: &Reply) {
         | Reply::TaskOutput(_)
         | Reply::WorkItem(_)
         | Reply::TriggerUrl { .. }
+        | Reply::ImageKept(_)
         | Reply::Sent { .. }
         | Reply::Done(_) => return,
     };
@@ -250,7 +259,8 @@ fn learn_messages(model: &mut Model, entries: &[Answer<TranscriptEntry>]) {
             .pointer("/message/body/text")
             .and_then(Value::as_str);
         if let (Some(id), Some(text)) = (id, text) {
-            model.conversation.learn_message(id, text);
+            let shown = with_images(text, images_in(&entry.data));
+            model.conversation.learn_message(id, &shown);
         }
     }
 }

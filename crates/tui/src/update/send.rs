@@ -5,6 +5,7 @@ use super::{ask_of, feed, follow_again, leave};
 use crate::model::{Model, Pending, Purpose, Scroll, WhenBack};
 use crate::msg::{Cause, Command, Problem, Question, Reply, Sending};
 use crate::slash::escape;
+use crate::text::with_images;
 
 /// Milliseconds after a request without an answer before the message is sent again.
 const PAUSE_MS: u64 = 2_000;
@@ -20,6 +21,7 @@ pub(super) fn begin(model: &mut Model, text: String) -> Command {
         key: format!("{}-{ticket}", model.key),
         agent: model.agent.clone(),
         text,
+        images: std::mem::take(&mut model.images),
         after_seq: newest.map_or(0, |event| event.event_seq),
         unknown_at: None,
         message_id: None,
@@ -32,6 +34,7 @@ pub(super) fn begin(model: &mut Model, text: String) -> Command {
 fn request(model: &mut Model, pending: &Pending) -> Command {
     let question = Question::Send {
         text: pending.text.clone(),
+        images: pending.images.clone(),
     };
     let mut command = ask_of(model, pending.agent.clone(), Purpose::Send, question);
     if let Command::Ask { request, .. } = &mut command {
@@ -79,7 +82,8 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     match reply {
         Ok(Reply::Sent { message_id }) => {
             if let Some(pending) = model.pending.get_mut(place) {
-                model.conversation.learn_message(&message_id, &pending.text);
+                let shown = with_images(&pending.text, pending.images.len());
+                model.conversation.learn_message(&message_id, &shown);
                 pending.message_id = Some(message_id);
                 let is_here = pending.agent == model.agent;
                 feed::settle(model);
@@ -113,9 +117,13 @@ pub(super) fn take(model: &mut Model, ticket: u64, reply: Result<Reply, Problem>
     Vec::new()
 }
 
-/// Puts the text of a message that is not stored into the composer of its agent.
+/// Puts the text of a message that is not stored into the composer of its agent, and its images before those that were
+/// named since.
 fn give_back(model: &mut Model, pending: &Pending, problem: &Problem) {
     let text = escape(&pending.text);
+    let mut images = pending.images.clone();
+    images.append(&mut model.images);
+    model.images = images;
     if pending.agent == model.agent {
         model.draft.give_back(&text);
         let when_back = if problem.is_link() {

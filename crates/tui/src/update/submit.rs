@@ -1,7 +1,8 @@
 //! Messages and slash commands.
 
 use super::{
-    ask, ask_of, ask_status, follow, follow_again, leave, load_page, open_page, send, switch_agent,
+    ask, ask_of, ask_status, follow, follow_again, image, leave, load_page, open_page, send,
+    switch_agent,
 };
 use crate::model::{Model, Purpose, Scroll};
 use crate::msg::{Command, Question};
@@ -38,6 +39,10 @@ pub(super) fn submit(model: &mut Model) -> Vec<Command> {
                 model.complain(format!(
                     "the console is about to show {agent}; send it then"
                 ));
+                return Vec::new();
+            }
+            if model.is_asked(&Purpose::Image) {
+                model.complain("the image is still on its way; send the message then");
                 return Vec::new();
             }
             model.draft.clear();
@@ -142,6 +147,8 @@ fn run(model: &mut Model, slash: Slash) -> Vec<Command> {
             model.say(format!("the conversation shows {mode}"));
             Vec::new()
         }
+        Slash::AttachImage(path) => image::upload(model, path),
+        Slash::DropImages => image::drop_all(model),
         Slash::AttachWorkspace(path) => act(model, Question::AttachWorkspace { path }),
         Slash::UseWorkspace(id) => act(
             model,

@@ -13,6 +13,7 @@ use serde_json::json;
 
 mod complete;
 mod hints;
+mod images;
 mod leave;
 mod link;
 mod models;
@@ -25,6 +26,7 @@ mod trouble;
 fn send(text: &str) -> Question {
     Question::Send {
         text: text.to_owned(),
+        images: Vec::new(),
     }
 }
 
@@ -226,7 +228,7 @@ fn a_paste_keeps_its_lines_and_a_huge_one_is_cut_with_a_word() {
     update(&mut model, Msg::Paste("x".repeat(10 << 20)));
     assert!(screen(&model).contains("left out"));
     let commands = press(&mut model, KeyCode::Enter);
-    let [Question::Send { text }] = questions(&commands)[..] else {
+    let [Question::Send { text, .. }] = questions(&commands)[..] else {
         panic!("{:?}", commands.len());
     };
     assert!(text.starts_with("a\nb\nxxx") && text.len() <= 1 << 20);

@@ -96,6 +96,7 @@ impl Agents {
             }
             Step::Prompt(name, priority) => {
                 let request = PromptRequest {
+                    images: Vec::new(),
                     text: "please".to_owned(),
                     priority: Some(priority),
                     max_turns: None,

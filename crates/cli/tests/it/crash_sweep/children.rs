@@ -150,6 +150,7 @@ impl Children {
         let status = client.status(Some(&id(AGENT))).await?;
         if status.agent.total_message_count == before {
             let request = PromptRequest {
+                images: Vec::new(),
                 trust: None,
                 text: "please".to_owned(),
                 priority: None,

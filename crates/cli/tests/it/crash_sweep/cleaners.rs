@@ -110,6 +110,7 @@ impl Cleaners {
                 // A prompt whose response was lost may be stored.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
+                        images: Vec::new(),
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,

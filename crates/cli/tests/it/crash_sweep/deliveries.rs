@@ -54,6 +54,7 @@ impl Scenario for Deliveries {
         }
         while self.prompts < PROMPTS {
             let request = PromptRequest {
+                images: Vec::new(),
                 text: "tell me".to_owned(),
                 priority: Some(Priority::Normal),
                 max_turns: None,

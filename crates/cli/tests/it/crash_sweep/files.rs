@@ -123,6 +123,7 @@ impl Files {
                 // script.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
+                        images: Vec::new(),
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,

@@ -114,6 +114,7 @@ impl Folds {
             }
             Step::Prompt => {
                 let request = PromptRequest {
+                    images: Vec::new(),
                     text: "Write this down, please: all of it. ".repeat(60),
                     priority: Some(Priority::Normal),
                     max_turns: None,

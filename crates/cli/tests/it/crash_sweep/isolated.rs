@@ -123,6 +123,7 @@ impl Isolated {
                 // A prompt whose response was lost may be stored; a repeated one would find no round for it.
                 if status.agent.total_message_count == 0 {
                     let request = PromptRequest {
+                        images: Vec::new(),
                         text: "please".to_owned(),
                         priority: None,
                         max_turns: None,

@@ -117,6 +117,7 @@ impl Streams {
             return Ok(());
         }
         let request = PromptRequest {
+            images: Vec::new(),
             text: "please".to_owned(),
             priority: None,
             max_turns: None,

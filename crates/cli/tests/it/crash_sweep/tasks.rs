@@ -130,6 +130,7 @@ impl Tasks {
 
     async fn prompt(&mut self, client: &Client) -> Result<(), Error> {
         let request = PromptRequest {
+            images: Vec::new(),
             text: "please".to_owned(),
             priority: None,
             max_turns: None,

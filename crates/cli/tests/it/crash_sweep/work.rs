@@ -143,6 +143,7 @@ impl Work {
         // A prompt whose response was lost may be stored; a repeated one would find no item in the script.
         if status.agent.total_message_count == 0 {
             let request = PromptRequest {
+                images: Vec::new(),
                 text: "please".to_owned(),
                 priority: None,
                 max_turns: None,

@@ -39,7 +39,7 @@ impl House {
 
     fn files(&self) -> Files {
         let claims = ClaimFolders::of_host(self.dir.path());
-        Files::new(claims.clone(), Attachments::new(claims))
+        Files::new(claims.clone(), Attachments::new(claims), self.dir.path())
     }
 
     fn places(&self) -> Journals {

@@ -1,10 +1,11 @@
 //! Images of a real directory.
 
 use super::*;
+use holon_domain::image::ImageFormat;
 use std::os::unix::fs::symlink;
 
 /// A PNG of this size. Its header and its end are real.
-fn png(width: u32, height: u32) -> Vec<u8> {
+pub(super) fn png(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
     bytes.extend(width.to_be_bytes());
     bytes.extend(height.to_be_bytes());

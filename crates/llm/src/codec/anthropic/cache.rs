@@ -117,7 +117,10 @@ fn rolling(turns: &[Turn<'_>]) -> Option<BlockPosition> {
 
 const fn is_cacheable(block: &Block<'_>) -> bool {
     match block {
-        Block::Text { .. } | Block::ToolUse { .. } | Block::ToolResult { .. } => true,
+        Block::Text { .. }
+        | Block::Image { .. }
+        | Block::ToolUse { .. }
+        | Block::ToolResult { .. } => true,
         Block::Sealed(_) => false,
     }
 }

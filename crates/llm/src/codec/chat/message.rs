@@ -67,6 +67,17 @@ impl<'a> Content<'a> {
             Self::Parts(parts) => parts.push(ContentPart::Text { text: words.into() }),
         }
     }
+
+    /// Appends a part that is no text, so that the content becomes a list.
+    pub(super) fn attach(&mut self, image: ContentPart<'a>) {
+        let mut parts = match std::mem::replace(self, Self::Absent) {
+            Self::Absent => Vec::new(),
+            Self::Text(text) => vec![ContentPart::Text { text }],
+            Self::Parts(parts) => parts,
+        };
+        parts.push(image);
+        *self = Self::Parts(parts);
+    }
 }
 
 /// A part of a content with images.

@@ -21,14 +21,16 @@ fn answers<'a>(step: &'a Step<'_>) -> Vec<(&'a str, &'a str, bool)> {
             .iter()
             .map(|answer| (answer.id.as_str(), answer.content, answer.is_error))
             .collect(),
-        other @ (Step::Assistant(_) | Step::User(_)) => panic!("no results: {other:?}"),
+        other @ (Step::Assistant(_) | Step::User(_) | Step::Image(_)) => {
+            panic!("no results: {other:?}")
+        }
     }
 }
 
 fn ids(steps: &[Step<'_>]) -> Vec<String> {
     let parts = steps.iter().filter_map(|step| match step {
         Step::Assistant(parts) => Some(parts),
-        Step::Results(_) | Step::User(_) => None,
+        Step::Results(_) | Step::User(_) | Step::Image(_) => None,
     });
     parts
         .flatten()

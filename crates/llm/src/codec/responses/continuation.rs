@@ -102,7 +102,7 @@ fn encode_reply(request: &ModelRequest, blocks: &[ReplyBlock]) -> Vec<Item> {
         .iter()
         .flat_map(|step| match step {
             Step::Assistant(parts) => assistant(parts, &request.tools),
-            Step::Results(_) | Step::User(_) => Vec::new(),
+            Step::Results(_) | Step::User(_) | Step::Image(_) => Vec::new(),
         })
         .collect()
 }

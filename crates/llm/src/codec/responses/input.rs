@@ -8,6 +8,7 @@ use crate::codec::Item;
 use crate::codec::dialogue::{
     CallResult, GO_ON, ReplyPart, Step, is_blank, nonblank_blocks, steps,
 };
+use holon_domain::image::ShownImage;
 use holon_domain::model::{ModelRequest, PromptFrame};
 use holon_domain::tool::OfferedTool;
 use serde::Serialize;
@@ -70,16 +71,27 @@ enum ContentPart<'a> {
     InputImage { image_url: String },
 }
 
-/// Builds the input: earlier turns, the context and the conversation, each text a message of its own; never empty.
+/// Builds the input: earlier turns, the context and the conversation, each text a message of its own with the images that
+/// belong to it; never empty.
 pub(crate) fn input(request: &ModelRequest) -> Vec<Item> {
     let mut items = Vec::new();
-    for step in steps(request) {
+    let mut steps = steps(request).into_iter().peekable();
+    while let Some(step) = steps.next() {
         match step {
             Step::Assistant(parts) => items.extend(assistant(&parts, &request.tools)),
             Step::Results(answered) => {
                 items.extend(answered.iter().map(|one| result(one, &request.tools)));
             }
-            Step::User(text) => items.push(user(vec![ContentPart::InputText { text }])),
+            Step::User(text) => {
+                let mut parts = vec![ContentPart::InputText { text }];
+                while let Some(Step::Image(image)) =
+                    steps.next_if(|next| matches!(next, Step::Image(_)))
+                {
+                    parts.push(image_part(image));
+                }
+                items.push(user(parts));
+            }
+            Step::Image(image) => items.push(user(vec![image_part(image)])),
         }
     }
     if items.is_empty() {
@@ -147,18 +159,19 @@ fn result(answered: &CallResult<'_>, tools: &[OfferedTool]) -> Item {
     let text = answered.marked_content();
     let output = match answered.image {
         None => Content::Text(text),
-        Some(image) => Content::Parts(vec![
-            ContentPart::InputText { text },
-            ContentPart::InputImage {
-                image_url: image.data_url(),
-            },
-        ]),
+        Some(image) => Content::Parts(vec![ContentPart::InputText { text }, image_part(image)]),
     };
     let call_id = answered.id.as_str();
     Item::text(&match freeform::argument(tools, &answered.name) {
         Some(_) => InputItem::CustomToolCallOutput { call_id, output },
         None => InputItem::FunctionCallOutput { call_id, output },
     })
+}
+
+fn image_part(image: &ShownImage) -> ContentPart<'static> {
+    ContentPart::InputImage {
+        image_url: image.data_url(),
+    }
 }
 
 fn user(parts: Vec<ContentPart<'_>>) -> Item {

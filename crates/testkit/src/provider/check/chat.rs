@@ -1,6 +1,6 @@
 //! The rules of Chat Completions.
 
-use super::{Calls, Violations, at_least, is_text, items, tools};
+use super::{Calls, Violations, at_least, is_image_url, is_text, items, tools};
 use crate::provider::mint::Mint;
 use crate::provider::recorded_request::RecordedRequest;
 use serde_json::Value;
@@ -47,7 +47,11 @@ fn conversation(body: &Value, mint: &Mint, wrong: &mut Violations) {
             }
             "system" | "developer" | "user" => {
                 calls.settled("before the next message", wrong);
-                wrong.unless(is_said(&message["content"]), "a message says nothing");
+                let said = match role {
+                    "user" => is_said_or_shown(&message["content"]),
+                    _ => is_said(&message["content"]),
+                };
+                wrong.unless(said, "a message says nothing");
             }
             "assistant" => {
                 calls.settled("before the next message", wrong);
@@ -83,4 +87,14 @@ fn assistant(message: &Value, mint: &Mint, calls: &mut Calls, wrong: &mut Violat
 fn is_said(content: &Value) -> bool {
     let mut blocks = items(content).peekable();
     is_text(content) || blocks.peek().is_some() && blocks.all(|block| is_text(&block["text"]))
+}
+
+/// The same for a message of the user, which may show images.
+fn is_said_or_shown(content: &Value) -> bool {
+    let mut blocks = items(content).peekable();
+    let shows = |block: &Value| match block["type"].as_str() {
+        Some("image_url") => is_image_url(&block["image_url"]["url"]),
+        Some(_) | None => is_text(&block["text"]),
+    };
+    is_text(content) || blocks.peek().is_some() && blocks.all(shows)
 }

@@ -91,6 +91,16 @@ fn blocks(role: &str, message: &Value, mint: &Mint, calls: &mut Calls, wrong: &m
                 results_over = true;
                 wrong.unless(is_text(&block["text"]), "a text block is empty");
             }
+            ("user", "image") => {
+                results_over = true;
+                let source = &block["source"];
+                wrong.unless(
+                    source["type"] == "base64"
+                        && is_text(&source["media_type"])
+                        && is_text(&source["data"]),
+                    "an image has no bytes or no type",
+                );
+            }
             ("user", "tool_result") => {
                 wrong.unless(!results_over, "a tool result stands after text");
                 calls.answered(&block["tool_use_id"], wrong);

@@ -1,6 +1,6 @@
 //! The rules of Responses, and those of the Codex backend.
 
-use super::{Calls, Violations, at_least, is_text, items, tool_names, tool_schema};
+use super::{Calls, Violations, at_least, is_image_url, is_text, items, tool_names, tool_schema};
 use crate::provider::mint::Mint;
 use crate::provider::recorded_request::RecordedRequest;
 use serde_json::Value;
@@ -169,8 +169,11 @@ fn message(item: &Value, wrong: &mut Violations) {
         "a message says nothing",
     );
     for part in items(&item["content"]) {
+        let is_image = item["role"] == "user"
+            && part["type"] == "input_image"
+            && is_image_url(&part["image_url"]);
         wrong.unless(
-            part["type"] == part_type && is_text(&part["text"]),
+            is_image || part["type"] == part_type && is_text(&part["text"]),
             "a part of a message is empty or of a type that its role does not have",
         );
     }
