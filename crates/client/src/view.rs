@@ -440,6 +440,27 @@ pub struct Brief {
     pub attachments: Vec<Attached>,
 }
 
+/// Returns the sentence in which an operator is asked to act.
+fn next_step(action: Option<&Value>) -> Option<&str> {
+    action?.get("next_step")?.as_str()
+}
+
+impl Brief {
+    /// Returns what the operator is asked to do; `None` if nothing.
+    #[must_use]
+    pub fn next_step(&self) -> Option<&str> {
+        next_step(self.action_required.as_ref())
+    }
+}
+
+impl Run {
+    /// Returns what the operator is asked to do; `None` if nothing.
+    #[must_use]
+    pub fn next_step(&self) -> Option<&str> {
+        next_step(self.action_required.as_ref())
+    }
+}
+
 /// A file that an agent attached to a brief.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Attached {
@@ -480,6 +501,8 @@ pub struct Run {
     /// Present if the run waits for a suspended turn.
     pub suspension: Option<RunSuspension>,
     pub final_text: String,
+    /// What the agent asks of its operator; absent if it asks nothing, and in responses of earlier hosts.
+    pub action_required: Option<Value>,
     /// Author of the text, `model` or `runtime`; absent in responses of earlier hosts.
     pub final_text_source: Option<String>,
     /// Text of the model's last round as it was written. Absent if no model answered.

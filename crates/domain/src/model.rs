@@ -175,10 +175,12 @@ pub struct CacheLives {
 }
 
 impl CacheLives {
-    /// Returns the life that pays for an agent that rested this long: the long one if only that outlasts such a rest.
+    /// Returns the life that pays for an agent whose last two rests were this long: the long one if only that outlasts
+    /// one of them. A question between two ticks does not change the rhythm.
     #[must_use]
-    pub const fn for_rest(self, rested_ms: u64) -> CacheLife {
-        if self.usual_ms < rested_ms && rested_ms <= self.long_ms {
+    pub fn for_rests(self, rests_ms: [u64; 2]) -> CacheLife {
+        let pays = |rest: u64| self.usual_ms < rest && rest <= self.long_ms;
+        if self.usual_ms > 0 && rests_ms.into_iter().any(pays) {
             CacheLife::Long
         } else {
             CacheLife::Usual

@@ -1,6 +1,7 @@
 //! Result of a one-shot run.
 
 use crate::attempt::{AttemptTimeline, ProviderCacheUsage, TokenUsage};
+use crate::brief::ActionRequired;
 use crate::closure::WaitingReason;
 use crate::failure::FailureArtifact;
 use crate::id::{AgentId, MessageId};
@@ -69,6 +70,9 @@ pub struct RunOnceResponse {
     pub suspension: Option<RunSuspension>,
     /// Answer for the caller; empty if there is none.
     pub final_text: String,
+    /// What the agent asks of its operator, such as an answer to a question. Absent if it asks nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action_required: Option<ActionRequired>,
     /// Author of `final_text`. Absent in responses of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_text_source: Option<TextSource>,

@@ -26,9 +26,10 @@ pub struct ThreadState {
     /// this to the turn that folded. A provider that refused them moves it to the turn after.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
     pub sealed_from: u64,
-    /// Milliseconds for which the agent rested before the last turn that ended. It tells how long a cache has to live.
+    /// Milliseconds for which the agent rested before the last turn that ended and before the one before it. They tell how
+    /// long a cache has to live.
     #[serde(default, skip_serializing_if = "crate::skip::is_default")]
-    pub rested_ms: u64,
+    pub rested_ms: [u64; 2],
     /// Turns that stay whole through folds, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pins: Vec<PinnedTurn>,
@@ -173,6 +174,9 @@ pub struct TurnRecap {
     /// Waits of earlier turns that the turn ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed: Vec<WaitId>,
+    /// Items that the turn completed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completed: Vec<WorkItemId>,
     /// Set if a tick began the turn and changed nothing. Equal ones in a row are one recap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet: Option<QuietTick>,

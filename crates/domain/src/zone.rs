@@ -38,11 +38,23 @@ pub fn clock_time(at: Timestamp, zone: &str) -> String {
     format_in(at, zone, "%H:%M:%S")
 }
 
+/// Names of the zone whose times are stored ones.
+const UTC_NAMES: [&str; 8] = [
+    UTC,
+    "Etc/UTC",
+    "UCT",
+    "Etc/UCT",
+    "Universal",
+    "Etc/Universal",
+    "Zulu",
+    "Etc/Zulu",
+];
+
 /// Spells a time as it is stored, with the clock and the offset of the zone: `2026-11-15T00:46:40.123+01:00`. In UTC it ends
 /// in `Z`.
 #[must_use]
 pub fn stamp(at: Timestamp, zone: &str) -> String {
-    if zone == UTC {
+    if UTC_NAMES.contains(&zone) {
         return at.to_string();
     }
     format_in(at, zone, "%Y-%m-%dT%H:%M:%S%.3f%:z")
@@ -87,7 +99,10 @@ mod tests {
             "Saturday 2026-11-14, 20:16 in America/St_Johns (UTC-03:30)"
         );
         assert_eq!(clock_time(winter, "Asia/Kolkata"), "05:16:40");
-        assert_eq!(stamp(winter, "UTC"), winter.to_string());
+        for zone in UTC_NAMES {
+            assert_eq!(stamp(winter, zone), winter.to_string());
+            assert_eq!(format_in(winter, zone, "%:z"), "+00:00", "{zone}");
+        }
         assert_eq!(
             stamp(winter, "Europe/Berlin"),
             "2026-11-15T00:46:40.000+01:00"

@@ -475,7 +475,8 @@ mod tests {
         let agent_id = AgentId::parse("main").expect("a name");
         let variants = include_str!("error.rs").matches("    #[error(").count();
         let of_core = Rejection::examples(&agent_id).len();
-        // Excludes the variant that wraps the core's refusals, and the line that counts.
-        assert_eq!(Error::examples(&agent_id).len() - of_core, variants - 2);
+        let wrapped = of_core + ImageFault::examples().len();
+        // Excludes the variants that wrap refusals of others, and the line that counts.
+        assert_eq!(Error::examples(&agent_id).len() - wrapped, variants - 3);
     }
 }

@@ -12,7 +12,7 @@ mod thread;
 
 pub(crate) use budget::{needs_brief_tools, offered_tools, prompt_budget};
 pub(crate) use frame::{kept_frame, kept_memory, shown_children, tasks_running_at};
-pub use images::{RequestImages, SentFile, SentIn, SoughtImages, sought};
+pub use images::{RequestImages, SentFile, SoughtImages, sought};
 pub(crate) use thread::thread_of;
 pub use thread::{KnownThread, ThreadTerms};
 
@@ -37,7 +37,7 @@ use holon_domain::model::{
 use holon_domain::place::Place;
 use holon_domain::provider::{AskedServer, LearnedLimits, ModelPolicy, PolicySource, StatedWindow};
 use holon_domain::queue::QueueEntry;
-use holon_domain::thread::ThreadFold;
+use holon_domain::thread::{FoldCause, ThreadFold};
 use holon_domain::tool_set::ToolSet;
 use holon_domain::turn::{OpenTurn, PromptCeiling};
 use holon_domain::usage::{CallEstimate, UsageBounds};
@@ -163,7 +163,9 @@ impl RoundRequest {
         let room_beside = |earlier: &RequestThread| earlier.rounds_room(room, least_room);
         // What images may take, texts may not.
         let room_now = room_beside(&earlier);
-        let image_tokens = images::fit(&mut files.images, room_now / 2);
+        let sent_tokens = images::sent_tokens(&rows, policy);
+        let viewed_room = (room_now / 2).saturating_sub(sent_tokens);
+        let image_tokens = sent_tokens + images::fit(&mut files.images, viewed_room);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,
@@ -199,11 +201,11 @@ impl RoundRequest {
             ..fold
         });
         request.conversation = built_conversation.items;
-        let shown_tokens = images::show(&mut request, &rows, &files.images, policy.image_input);
+        let shown_tokens = images::show(&mut request, &rows, &files.images, policy);
         frame.compression_epoch +=
             new_recaps(built_conversation.compaction.as_ref()) + u64::from(fold.is_some());
         request.frame.cache.compression_epoch = frame.compression_epoch;
-        request.frame.cache.life = terms.thread.cache.for_rest(thread::rest_before(&rows));
+        request.frame.cache.life = terms.thread.cache.for_rests(thread::rests_before(&rows));
         let request_tokens =
             u64::try_from(fixed_tokens + earlier_tokens + built_conversation.tokens + shown_tokens)
                 .unwrap_or(u64::MAX);
@@ -453,7 +455,12 @@ impl FixedPart {
         let part = build(earlier)?;
         let tokens = part.built.tokens + part.tools.set.estimated_tokens();
         let room = conversation_room(tokens, budget);
-        if earlier.fold_at_start(rows, known, terms.thread, room, budget.is_refused) {
+        let forced = if budget.is_refused {
+            Some(FoldCause::Refused)
+        } else {
+            images::need_fold(rows, known, policy).then_some(FoldCause::Room)
+        };
+        if earlier.fold_at_start(rows, known, terms.thread, room, forced) {
             return build(earlier);
         }
         Some(part)

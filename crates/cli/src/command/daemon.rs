@@ -71,11 +71,24 @@ async fn restart(home: Option<PathBuf>, args: HostArgs, output: &Output) -> Resu
     let plan = load_plan(home, args, output)?;
     let turn = take_turn(plan.home()).await?;
     refuse_service(plan.home()).await?;
+    let before = look(plan.home()).await;
     stop::stop(plan.home()).await?;
     start::start(&plan, Some(turn)).await?;
     print(plan.home(), Action::Restarted, output).await;
+    note_other_settings(&before, &look(plan.home()).await, output);
     note_missing_model(&plan, output);
     Ok(Exit::Done)
+}
+
+/// Names what a restart changed. Options of a start do not last, and addresses that others were given go with them.
+fn note_other_settings(before: &Found, after: &Found, output: &Output) {
+    let (Some(before), Some(after)) = (before.current_record(), after.current_record()) else {
+        return;
+    };
+    let names = before.config_marks.differing(&after.config_marks);
+    if !names.is_empty() && output.format() == Format::Text {
+        output.note(&render::daemon::other_settings(&names, &before.http_addr));
+    }
 }
 
 /// Loads what a host is started with. A failure of a start that was tried is kept in `run/`, also if it is found before

@@ -10,6 +10,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+/// Exit of a file that the host would refuse for its size.
+const TOO_LARGE: Exit = Exit::Failed;
+
 /// An image file of this machine.
 #[derive(Debug)]
 pub(super) struct LocalImage {
@@ -40,8 +43,9 @@ fn read_one(path: &Path) -> Result<LocalImage, Failure> {
             "--image {}: the file has more than {SENT_IMAGE_BYTES} bytes",
             path.display()
         );
-        let failure = Failure::new(Exit::Failed, fault.text().code, message);
-        return Err(failure.hint(fault.text().next_step.text()));
+        let told = fault.text();
+        let failure = Failure::new(TOO_LARGE, told.code, message);
+        return Err(failure.hint(told.next_step.text()));
     }
     let format = ImageFormat::of_bytes(&bytes).ok_or_else(|| {
         refused("the file is no png, jpeg, gif or webp image; convert it to one of these first")

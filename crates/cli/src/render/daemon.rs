@@ -14,6 +14,15 @@ pub(crate) fn no_model() -> String {
     )
 }
 
+/// Returns the remark after a restart that changed settings.
+pub(crate) fn other_settings(names: &[&str], address: &str) -> String {
+    format!(
+        "note: the restart changed {} (the address was http://{address}); to keep what options of the start had set, \
+         repeat them or put them into the settings",
+        names.join(", ")
+    )
+}
+
 /// Renders the status of a host.
 pub(crate) fn status(status: &DaemonStatus) -> String {
     let mut lines = vec![status.message.clone()];

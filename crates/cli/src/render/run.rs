@@ -186,10 +186,8 @@ fn waiting(response: &Run, by: Responder) -> (String, String) {
         format!("do what is named above, then it goes on by itself; {look}")
     } else if needs_act {
         format!("do what is named above while a host runs (holon daemon start); {look}")
-    } else if for_operator && by.goes_on() {
-        format!("answer it with: holon prompt --agent {id} \"...\"")
     } else if for_operator {
-        format!("answer it with: holon run --agent {id} \"...\"")
+        answer(response, by)
     } else if by.goes_on() {
         format!("it goes on by itself; {look}")
     } else {
@@ -201,6 +199,19 @@ fn waiting(response: &Run, by: Responder) -> (String, String) {
         None => format!("the agent is waiting: {reason}"),
     };
     (happened, next)
+}
+
+/// Says what the agent asks and how it is answered. A question counts as answered if the message names its wait.
+fn answer(response: &Run, by: Responder) -> String {
+    let command = if by.goes_on() { "prompt" } else { "run" };
+    let asked = response.next_step();
+    // The id stands behind the words of the agent, which may look like one.
+    let named = asked.and_then(|asked| asked.rsplit_once("; write "));
+    let wait = named.and_then(|(_, rest)| rest.split_whitespace().next());
+    let wait = wait.map_or_else(String::new, |wait| format!("{wait}: "));
+    let asked = asked.map_or_else(String::new, |asked| format!("{}; ", one_line(asked)));
+    let id = &response.agent_id;
+    format!("{asked}answer it with: holon {command} --agent {id} \"{wait}...\"")
 }
 
 /// Returns the suspension of a turn that a budget has no room for.

@@ -235,6 +235,34 @@ fn names_of_the_runtime_are_spelled_out_in_an_explanation_and_unknown_ones_stay(
 }
 
 #[test]
+fn a_run_that_waits_for_an_answer_tells_the_question_and_the_command_that_answers_it() {
+    let told = |step: &str| {
+        let run: Answer<Run> = answer(json!({
+            "agent_id": "asker", "message_id": "msg_1", "final_status": "waiting", "final_text": "I ask.",
+            "waiting_reason": "awaiting_operator_input", "final_text_source": "model", "model_rounds": 1,
+            "action_required": { "code": "operator_input", "next_step": step },
+        }));
+        run::status(&run, &Providers::default(), run::Responder::Host).expect("a status")
+    };
+    for (step, command) in [
+        (
+            "answer the agent: which of wait_9?; write wait_1 in your message, so that it counts as the answer",
+            "holon prompt --agent asker \"wait_1: ...\"",
+        ),
+        (
+            "answer the agent: which?",
+            "holon prompt --agent asker \"...\"",
+        ),
+    ] {
+        let told = told(step);
+        assert!(
+            told.ends_with(&format!("next: {step}; answer it with: {command}")),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_run_that_a_budget_holds_names_no_answer_as_its_next_step() {
     let held = |source: &str, rounds: u64| -> Answer<Run> {
         answer(json!({

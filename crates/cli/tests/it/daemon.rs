@@ -89,6 +89,15 @@ fn a_host_without_a_model_says_so_and_its_agents_need_one() {
     let restarted = said(&["daemon", "restart", "--port", "0"]);
     assert!(restarted.contains("no default model"), "{restarted}");
     assert!(restarted.contains("holon init"), "{restarted}");
+    let note = "note: the restart changed ";
+    let noted = restarted.lines().find(|line| line.starts_with(note));
+    let noted = noted.expect("a note of what changed");
+    assert!(
+        noted.contains("model") && noted.contains("http://127.0.0.1:"),
+        "{noted}"
+    );
+    let again = said(&["daemon", "restart", "--port", "0"]);
+    assert!(!again.contains(note), "{again}");
     let status = daemon.0.run(&["status"]);
     assert!(
         status.answer().contains("\nneeds you  a model: holon init"),

@@ -165,6 +165,28 @@ fn a_run_that_waits_for_an_answer_proposes_to_give_one() {
 }
 
 #[test]
+fn the_command_that_a_run_proposes_answers_the_question_of_its_agent() {
+    let world = world();
+    let asks =
+        json!({ "reason": "the release", "question": "Which branch?", "wake_on": ["operator"] });
+    let wait = json!({ "tool": "WaitFor", "input": asks });
+    let rounds = json!([{ "text": "I ask.", "calls": [wait] }, { "text": "Thanks." }]);
+    let served = world.serve(&["--model", &world.model("asker", &rounds)]);
+    let waiting = world.run(&["run", "release", "--agent", "main"]);
+    assert_eq!(waiting.code, Some(4), "{waiting:?}");
+    assert!(waiting.stderr.contains("Which branch?"), "{waiting:?}");
+    let proposed = waiting.stderr.split_once("--agent main \"");
+    let proposed = proposed.and_then(|(_, rest)| rest.split_once(": ...\""));
+    let (wait, _) = proposed.expect("a command with the id of the wait");
+    assert!(wait.starts_with("wait_"), "{waiting:?}");
+    let answered = world.run(&["run", &format!("{wait}: main"), "--agent", "main"]);
+    assert_eq!(answered.answer().trim(), "Thanks.", "{answered:?}");
+    let open = world.run(&["wait", "list", "--agent", "main"]);
+    assert!(!open.stdout.contains(wait), "{open:?}");
+    assert_eq!(served.terminate().0, Some(0));
+}
+
+#[test]
 fn a_text_with_line_ends_and_controls_stays_one_visible_line_in_a_pipe() {
     const FORGED: &str = "line1\nitem       work_fake (completed)\tx\u{1b}[2Jy\u{202e}z";
     let world = world();

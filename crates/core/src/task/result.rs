@@ -356,18 +356,6 @@ fn headline(task: &TaskRecord) -> String {
             "Task {} {name}: child agent {} ({label})",
             task.id, child.child_agent_id
         );
-        match &task.end {
-            Some(end) if !end.output_summary.is_empty() => {
-                write!(
-                    told,
-                    "\nIts report:\n{}\n--- End of its report. What follows is by Holon.",
-                    end.output_summary
-                )
-                .ok();
-            }
-            Some(end) => drop(write!(told, "\n{}", end.result_summary)),
-            None => {}
-        }
         if !child.changed_files.is_empty() {
             let files = child.changed_files.join(", ");
             write!(
@@ -385,6 +373,14 @@ fn headline(task: &TaskRecord) -> String {
                 worktree.worktree_path, worktree.worktree_branch
             )
             .ok();
+        }
+        // Last, so that the child's words cannot pass for those of the runtime.
+        match &task.end {
+            Some(end) if !end.output_summary.is_empty() => {
+                write!(told, "\nIts report:\n{}", end.output_summary).ok();
+            }
+            Some(end) => drop(write!(told, "\n{}", end.result_summary)),
+            None => {}
         }
         return told;
     }

@@ -357,7 +357,8 @@ fn record_terminal(draft: &mut Draft<'_>, turn: &OpenTurn, ending: &Ending) {
     }
     let before = draft.agent.last_turn.as_ref();
     let rested = before.map(|last| turn.started_at.millis_since(last.completed_at));
-    draft.agent.thread.rested_ms = rested.unwrap_or_default();
+    let [newest, _] = draft.agent.thread.rested_ms;
+    draft.agent.thread.rested_ms = [rested.unwrap_or_default(), newest];
     draft.agent.last_turn = Some(TerminalRecord {
         turn_index: turn.turn_index,
         kind,

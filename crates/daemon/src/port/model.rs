@@ -7,7 +7,9 @@ use async_trait::async_trait;
 use holon_config::{Catalog, Env, ProviderEntry, Settings, Sourced};
 use holon_domain::delta::TextSink;
 use holon_domain::model::{CacheLives, ModelFailure, ModelRef, ModelReply, ModelRequest};
-use holon_domain::provider::{ModelPolicy, PolicySource, StatedWindow};
+use holon_domain::provider::{
+    ModelPolicy, PolicySource, ProviderSpec, RequestOption, StatedWindow, Transport,
+};
 use holon_engine::ThreadTerms;
 use holon_engine::ports::{ModelClient, ModelName};
 use holon_llm::{HttpLimits, Router, Secrets, TransportRefusal};
@@ -52,11 +54,26 @@ fn refused_transports(settings: &Settings) -> BTreeMap<String, TransportRefusal>
     refusals.collect()
 }
 
+/// Returns true if requests to a provider can ask for a longer life of its cache.
+fn asks_for_life(provider: &ProviderSpec) -> bool {
+    let carrier = match provider.transport {
+        Transport::AnthropicMessages => Some(RequestOption::CacheMarks),
+        Transport::OpenaiResponses => None,
+        Transport::OpenaiCodexResponses | Transport::OpenaiChatCompletions => return false,
+    };
+    let mut needed = carrier.into_iter().chain([RequestOption::CacheLife]);
+    !needed.any(|option| provider.omit.contains(&option))
+}
+
 fn cache_lives(settings: &Settings) -> BTreeMap<String, CacheLives> {
     let lives = |entry: &ProviderEntry| {
         let lives = CacheLives {
             usual_ms: u64::from(entry.cache_life_secs) * 1_000,
-            long_ms: u64::from(entry.long_cache_life_secs) * 1_000,
+            long_ms: if asks_for_life(&entry.spec) {
+                u64::from(entry.long_cache_life_secs) * 1_000
+            } else {
+                0
+            },
         };
         (entry.spec.id.clone(), lives)
     };

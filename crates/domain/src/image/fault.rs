@@ -1,7 +1,7 @@
 //! Reasons for which an image that an operator sends is not taken, with what a caller is told.
 
 use super::{ImageDigest, ImageDigestError};
-use crate::limits::{IMAGE_SIDE, SENT_IMAGE_BYTES, SENT_IMAGES_BYTES};
+use crate::limits::{IMAGE_SIDE, SENT_IMAGE_BYTES, SENT_IMAGES, SENT_IMAGES_BYTES};
 use crate::refusal::RefusalText;
 
 /// The reason for which an image is not kept, or cannot be sent with a message.
@@ -22,7 +22,9 @@ pub enum ImageFault {
     #[error("the host has no image {digest}")]
     Unknown { digest: ImageDigest },
     /// The images of the host take as much as they may.
-    #[error("the images of this host have {SENT_IMAGES_BYTES} bytes, which is the limit")]
+    #[error(
+        "the host keeps {SENT_IMAGES} images or {SENT_IMAGES_BYTES} bytes of them, which is the limit"
+    )]
     NoRoom,
     #[error("the image could not be kept: {reason}")]
     NotKept { reason: String },
@@ -61,7 +63,7 @@ impl ImageFault {
             Self::NoRoom => RefusalText::with_hint(
                 "images_full",
                 "the images that operators have sent take as much space as they may",
-                "remove old messages with: holon storage prune --older-than DAYS; their images go within an hour",
+                "wait an hour, after which images that no message names are gone, or remove old messages with: holon storage prune --older-than DAYS",
             ),
             Self::NotKept { .. } => RefusalText::without_hint(
                 "image_not_kept",

@@ -144,10 +144,10 @@ impl AttachedImage {
         })
     }
 
-    /// Estimates the tokens that the image takes in a request; 0 while it is not read.
+    /// Estimates the tokens that the image takes in a request, also before it is read.
     #[must_use]
     pub fn estimated_tokens(&self) -> usize {
-        self.shown.as_ref().map_or(0, ShownImage::estimated_tokens)
+        self.image.estimated_tokens()
     }
 }
 

@@ -39,10 +39,12 @@ pub const IMAGES_PER_MESSAGE: usize = 8;
 /// Bytes of all images that operators have sent and the host keeps. Another one is refused with 507 until retention has
 /// removed messages with images, or an hour has passed for images that no message names.
 pub const SENT_IMAGES_BYTES: u64 = 2_000_000_000;
+/// Number of all images that operators have sent and the host keeps. They are counted for each upload.
+pub const SENT_IMAGES: usize = 10_000;
 /// Milliseconds for which the host keeps an uploaded image that no message names.
 pub const UNNAMED_IMAGE_MS: u64 = 3_600_000;
-/// Most images in one request: those that the operator sent, then the newest that the turn viewed. A text says of the others
-/// that they are not shown. Images of earlier turns take at most half of it.
+/// Most images that operators sent in one request, oldest first. A text says of the others that they are not shown. Images
+/// that the turn viewed have what is left, and a little room of their own.
 pub const IMAGES_PER_REQUEST: usize = 16;
 /// Most bytes of all images in one request, with the same order. A message whose images have more is refused.
 pub const IMAGE_REQUEST_BYTES: u64 = 16_000_000;

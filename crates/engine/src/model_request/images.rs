@@ -1,9 +1,13 @@
 //! Puts images into a request: those that operators sent behind the texts of their messages, those that calls of the turn
 //! viewed beside the results of these calls.
 //!
-//! Owns which images a request shows. The shell reads their files (`sought`), `fit` drops what has no room, and `show` puts
-//! the rest into the request. Where one is missing a text says why, so that a model does not speak of what it cannot see.
-//! Images that were sent stay as long as the thread shows their turn; those that a turn viewed are shown in that turn only.
+//! Owns which images a request shows. The shell reads their files (`sought`), and `show` puts them into the request. Where
+//! one is missing a text says why, so that a model does not speak of what it cannot see. Images that were sent stay as long
+//! as the thread shows their turn; those that a turn viewed are shown in that turn only.
+//!
+//! Invariant: whether a sent image is shown follows from what stands before it. So a later image never takes the place of
+//! an earlier one, and two requests between folds begin alike. When there is no room beside those of the thread, the
+//! thread is folded.
 
 use super::thread::KnownThread;
 use holon_domain::CallId;
@@ -12,6 +16,7 @@ use holon_domain::limits::{IMAGE_REQUEST_BYTES, IMAGES_PER_REQUEST};
 use holon_domain::log::LogEntry;
 use holon_domain::message::MessageEnvelope;
 use holon_domain::model::{ConversationItem, ModelRequest};
+use holon_domain::provider::ModelPolicy;
 use holon_domain::thread::ThreadTurn;
 use holon_prompt::conversation::image_items;
 use holon_store::TurnRows;
@@ -31,93 +36,113 @@ pub struct RequestImages {
 /// What became of the file of an image that an operator sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SentFile {
-    Read {
-        image: ShownImage,
-        of: SentIn,
-    },
+    Read(ShownImage),
     /// The file is gone, or is another.
     Gone,
-}
-
-/// Turn with whose message an image was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SentIn {
-    ThisTurn,
-    EarlierTurn,
 }
 
 /// Images whose files a request needs, within the bounds of one request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SoughtImages {
-    pub sent: Vec<(SentImage, SentIn)>,
+    pub sent: Vec<SentImage>,
     pub viewed: Vec<(CallId, ViewedImage)>,
 }
 
-/// Room for images in a request, by their number and their bytes.
+/// Part of the model's window that images may take, as a divisor.
+const WINDOW_SHARE: usize = 2;
+/// Room that the images of calls have beside any number of sent ones.
+const VIEWED_ROOM: (usize, u64) = (4, 4_000_000);
+
+/// Room for the images of a request.
+#[derive(Debug, Clone, Copy)]
 struct Room {
     images: usize,
     bytes: u64,
+    tokens: usize,
 }
 
 impl Room {
-    /// Takes room for an image. Returns false if there is none.
-    const fn take(&mut self, bytes: u64) -> bool {
-        if self.images == 0 || bytes > self.bytes {
-            return false;
+    fn of(policy: ModelPolicy) -> Self {
+        let window = usize::try_from(policy.context_window_tokens).unwrap_or(usize::MAX);
+        Self {
+            images: IMAGES_PER_REQUEST,
+            bytes: IMAGE_REQUEST_BYTES,
+            tokens: window / WINDOW_SHARE,
         }
-        self.images -= 1;
-        self.bytes -= bytes;
-        true
+    }
+
+    /// Takes room for an image. Returns false if there is none.
+    fn take(&mut self, image: &SentImage) -> bool {
+        let tokens = image.estimated_tokens();
+        let fits = self.images > 0 && image.bytes <= self.bytes && tokens <= self.tokens;
+        if fits {
+            self.images -= 1;
+            self.bytes -= image.bytes;
+            self.tokens -= tokens;
+        }
+        fits
     }
 }
 
-/// Lists the images whose files a request needs: those of the turn's messages, those of earlier turns in half of the room,
-/// then the newest that the turn viewed. The order does not change while the turn views more, so neither does what stands
-/// before.
+/// Lists the images whose files a request may need: those of earlier turns and those of the turn, each as far as they have
+/// room, because the earlier ones may be folded; then the newest that the turn viewed.
 #[must_use]
-pub fn sought(rows: &TurnRows, thread: &KnownThread) -> SoughtImages {
-    let mut sought = SoughtImages::default();
-    let mut room = Room {
-        images: IMAGES_PER_REQUEST,
-        bytes: IMAGE_REQUEST_BYTES,
-    };
-    let mut seek = |image: &SentImage, of: SentIn, room: &mut Room| {
-        let is_new = sought.sent.iter().all(|(known, _)| known != image);
-        if is_new && room.take(image.bytes) {
-            sought.sent.push((image.clone(), of));
-        }
-    };
-    for image in sent_in_turn(rows) {
-        seek(image, SentIn::ThisTurn, &mut room);
-    }
-    let mut earlier = Room {
-        images: room.images.saturating_sub(IMAGES_PER_REQUEST / 2),
-        bytes: room.bytes.saturating_sub(IMAGE_REQUEST_BYTES / 2),
-    };
-    for image in thread.images() {
-        if earlier.take(image.bytes) {
-            seek(image, SentIn::EarlierTurn, &mut room);
+pub fn sought(rows: &TurnRows, thread: &KnownThread, policy: ModelPolicy) -> SoughtImages {
+    let mut sent: Vec<SentImage> = Vec::new();
+    let mut left = Room::of(policy);
+    let mut own = Room::of(policy);
+    let earlier = thread.images().filter(|image| left.take(image));
+    let earlier: Vec<&SentImage> = earlier.collect();
+    let in_turn: Vec<&SentImage> = sent_in_turn(rows).filter(|image| own.take(image)).collect();
+    for image in earlier.into_iter().chain(in_turn.iter().copied()) {
+        if !sent.contains(image) {
+            sent.push(image.clone());
         }
     }
-    for (call, viewed) in images_of_turn(rows).into_iter().rev() {
-        if !room.take(viewed.bytes) {
+    let (images, bytes) = VIEWED_ROOM;
+    let mut images_left = left.images.saturating_sub(in_turn.len()).max(images);
+    let of_turn: u64 = in_turn.iter().map(|image| image.bytes).sum();
+    let mut bytes_left = left.bytes.saturating_sub(of_turn).max(bytes);
+    let mut viewed = Vec::new();
+    for (call, image) in images_of_turn(rows).into_iter().rev() {
+        if images_left == 0 || image.bytes > bytes_left {
             break;
         }
-        sought.viewed.push((call, viewed));
+        images_left -= 1;
+        bytes_left -= image.bytes;
+        viewed.push((call, image));
     }
-    sought
+    SoughtImages { sent, viewed }
 }
 
-/// Iterates over the images of the turn's messages: of the one that began it, then of those that joined, newest first.
+/// Returns true if images of the turn's messages have no room beside those of the earlier turns, and would have it alone.
+pub(super) fn need_fold(rows: &TurnRows, thread: &KnownThread, policy: ModelPolicy) -> bool {
+    let mut beside = Room::of(policy);
+    let mut has_earlier = false;
+    for image in thread.images() {
+        has_earlier |= beside.take(image);
+    }
+    let mut alone = Room::of(policy);
+    has_earlier && sent_in_turn(rows).any(|image| !beside.take(image) && alone.take(image))
+}
+
+/// Estimates the tokens of the images of the turn's messages, as far as they have room.
+pub(super) fn sent_tokens(rows: &TurnRows, policy: ModelPolicy) -> usize {
+    let mut room = Room::of(policy);
+    let taken = sent_in_turn(rows).filter(|image| room.take(image));
+    taken.map(SentImage::estimated_tokens).sum()
+}
+
+/// Iterates over the images of the turn's messages, oldest first: of the one that began it, of those that joined, and of
+/// those that may join.
 fn sent_in_turn(rows: &TurnRows) -> impl Iterator<Item = &SentImage> {
     let opening = rows.messages.get(&rows.turn.message_seq);
-    let joined = rows.log.entries.iter().rev();
-    let joined = joined.filter_map(|entry| match &**entry {
+    let joined = rows.log.entries.iter().filter_map(|entry| match &**entry {
         LogEntry::Interjection { message_seq, .. } => rows.messages.get(message_seq),
         _ => None,
     });
-    let joining = rows.queued.iter().rev().map(|entry| &entry.envelope);
-    let messages = opening.into_iter().chain(joining).chain(joined);
+    let joining = rows.queued.iter().map(|entry| &entry.envelope);
+    let messages = opening.into_iter().chain(joined).chain(joining);
     messages.flat_map(|message: &MessageEnvelope| &message.images)
 }
 
@@ -140,44 +165,20 @@ fn images_of_turn(rows: &TurnRows) -> Vec<(CallId, ViewedImage)> {
     results.collect()
 }
 
-/// Name of an image among those of a request.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum ImageName {
-    Viewed(CallId),
-    Sent(ImageDigest),
-}
-
-impl RequestImages {
-    /// Lists the images with their tokens. Those of earlier turns are marked, because they give way first.
-    fn sizes(&self) -> impl Iterator<Item = (bool, usize, ImageName)> {
-        let viewed = self.viewed.iter().map(|(call, image)| {
-            let name = ImageName::Viewed(call.clone());
-            (false, image.estimated_tokens(), name)
-        });
-        let sent = self.sent.iter().filter_map(|(digest, file)| match file {
-            SentFile::Read { image, of } => {
-                let name = ImageName::Sent(digest.clone());
-                let is_earlier = *of == SentIn::EarlierTurn;
-                Some((is_earlier, image.estimated_tokens(), name))
-            }
-            SentFile::Gone => None,
-        });
-        viewed.chain(sent)
-    }
-}
-
-/// Drops images until the rest fits into `room` tokens, those of earlier turns and larger ones first, and returns the tokens
-/// of the rest.
+/// Drops the largest viewed images until the rest fits into `room` tokens, and returns the tokens of the rest.
 pub(super) fn fit(images: &mut RequestImages, room: usize) -> usize {
+    let viewed = &mut images.viewed;
     loop {
-        let total: usize = images.sizes().map(|(_, tokens, _)| tokens).sum();
+        let total: usize = viewed.values().map(ShownImage::estimated_tokens).sum();
         if total <= room {
             return total;
         }
-        match images.sizes().max().map(|(_, _, name)| name) {
+        let largest = viewed
+            .iter()
+            .max_by_key(|(call, image)| (image.estimated_tokens(), *call));
+        match largest.map(|(call, _)| call.clone()) {
             None => return total,
-            Some(ImageName::Viewed(call)) => drop(images.viewed.remove(&call)),
-            Some(ImageName::Sent(digest)) => drop(images.sent.remove(&digest)),
+            Some(call) => drop(viewed.remove(&call)),
         }
     }
 }
@@ -188,14 +189,18 @@ pub(super) fn show(
     request: &mut ModelRequest,
     rows: &TurnRows,
     images: &RequestImages,
-    sees: bool,
+    policy: ModelPolicy,
 ) -> usize {
     let opening = rows.messages.get(&rows.turn.message_seq);
-    let of_input = opening.into_iter().flat_map(image_items);
+    let of_input: Vec<ConversationItem> = opening.into_iter().flat_map(image_items).collect();
+    let tokens = of_input.iter().map(ConversationItem::estimated_tokens);
+    let added: usize = tokens.sum();
     request.conversation.splice(0..0, of_input);
-    show_earlier(&mut request.thread, images, sees)
-        + show_viewed(&mut request.conversation, rows, images, sees)
-        + show_sent(&mut request.conversation, images, sees)
+    let sees = policy.image_input;
+    let mut room = Room::of(policy);
+    show_earlier(&mut request.thread, images, &mut room, sees);
+    show_sent(&mut request.conversation, images, &mut room, sees);
+    added + show_viewed(&mut request.conversation, rows, images, sees)
 }
 
 /// Adds the images that the turn viewed to their results, and to a result without its image the reason. Returns the tokens
@@ -231,42 +236,46 @@ fn show_viewed(
     added
 }
 
-/// Adds the images that operators sent, and puts a text in place of one that is not shown. Returns the tokens that this
-/// adds.
-fn show_sent(conversation: &mut [ConversationItem], images: &RequestImages, sees: bool) -> usize {
-    let mut added = 0;
+/// Adds the images that operators sent, and puts a text in place of one that is not shown.
+fn show_sent(
+    conversation: &mut [ConversationItem],
+    images: &RequestImages,
+    room: &mut Room,
+    sees: bool,
+) {
     for item in conversation {
         let ConversationItem::Image(attached) = item else {
             continue;
         };
-        match images.sent.get(&attached.image.digest) {
-            Some(SentFile::Read { image, .. }) if sees => attached.shown = Some(image.clone()),
-            file => {
-                let reason = match file {
-                    _ if !sees => "this model takes no images",
-                    Some(SentFile::Gone) => "the image is gone",
-                    Some(SentFile::Read { .. }) | None => "the request has no room for it",
-                };
-                let text = not_shown(attached, reason);
-                *item = ConversationItem::User { text };
+        let has_room = room.take(&attached.image);
+        let reason = match images.sent.get(&attached.image.digest) {
+            _ if !sees => "this model takes no images",
+            _ if !has_room => "the request has no room for it",
+            Some(SentFile::Read(image)) => {
+                attached.shown = Some(image.clone());
+                continue;
             }
-        }
-        added += item.estimated_tokens();
+            Some(SentFile::Gone) | None => "the image is gone",
+        };
+        let text = not_shown(attached, reason);
+        *item = ConversationItem::User { text };
     }
-    added
 }
 
 /// The same for earlier turns. Turns without images stay shared with the thread that the caller keeps.
-fn show_earlier(turns: &mut [Arc<ThreadTurn>], images: &RequestImages, sees: bool) -> usize {
+fn show_earlier(
+    turns: &mut [Arc<ThreadTurn>],
+    images: &RequestImages,
+    room: &mut Room,
+    sees: bool,
+) {
     let has_image = |turn: &Arc<ThreadTurn>| {
         let mut items = turn.items.iter();
         items.any(|item| matches!(item, ConversationItem::Image(_)))
     };
-    let mut added = 0;
     for turn in turns.iter_mut().filter(|turn| has_image(turn)) {
-        added += show_sent(&mut Arc::make_mut(turn).items, images, sees);
+        show_sent(&mut Arc::make_mut(turn).items, images, room, sees);
     }
-    added
 }
 
 fn not_shown(attached: &AttachedImage, reason: &str) -> String {
@@ -274,8 +283,7 @@ fn not_shown(attached: &AttachedImage, reason: &str) -> String {
 }
 
 const UNSEEN: &str = "\n[the image is not shown: this model takes no images]";
-const GONE: &str = "\n[the image is not shown any more: there are newer or smaller ones, or its copy is gone; view it again if \
-                    it is needed]";
+const GONE: &str = "\n[the image is not shown any more: the request has no room for it beside newer ones, or its copy is gone]";
 
 #[cfg(test)]
 mod tests;

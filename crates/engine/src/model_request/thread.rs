@@ -35,9 +35,9 @@ impl KnownThread {
         self.through
     }
 
-    /// Lists the images that operators sent in these turns, newest first.
+    /// Lists the images that operators sent in these turns, oldest first.
     pub(super) fn images(&self) -> impl Iterator<Item = &SentImage> {
-        self.turns.iter().rev().flat_map(|turn| turn.images().rev())
+        self.turns.iter().flat_map(ShownTurn::images)
     }
 
     /// Returns the bytes that the turns take in memory, about.
@@ -128,17 +128,17 @@ impl ThreadTerms {
         Self { cache, ..self }
     }
 
-    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold. `rested_ms` is the
-    /// rest before the last turn, which decided about the life that its requests asked for.
-    pub(crate) fn cold_after_ms(self, rested_ms: u64) -> u64 {
-        let asked = self.cache.for_rest(rested_ms);
+    /// Returns the milliseconds of rest after which a thread is cold; 0 if threads do not get cold. `rests_ms` are the
+    /// rests before the last turn, which decided about the life that its requests asked for.
+    pub(crate) fn cold_after_ms(self, rests_ms: [u64; 2]) -> u64 {
+        let asked = self.cache.for_rests(rests_ms);
         let life = self.cache.millis(asked);
         self.cold_after_ms.unwrap_or(life)
     }
 
     /// Returns true if the provider's cache of a thread has expired after this many milliseconds of rest.
-    pub(crate) fn is_cold_after(self, idle_ms: u64, rested_ms: u64) -> bool {
-        let after_ms = self.cold_after_ms(rested_ms);
+    pub(crate) fn is_cold_after(self, idle_ms: u64, rests_ms: [u64; 2]) -> bool {
+        let after_ms = self.cold_after_ms(rests_ms);
         after_ms > 0 && idle_ms > after_ms
     }
 }
@@ -198,20 +198,22 @@ impl RequestThread {
 
     /// Folds the thread before the turn's own rounds are built. `room` is what the fixed part of the request leaves to
     /// both. The first request of a turn folds if an operator asked for that, if the thread exceeds its mark, or if it is
-    /// cold; a refused request leaves little of it, or no turn as it was. Returns true if the request has another thread now.
+    /// cold; a refused request leaves little of it, or no turn as it was, and `forced` names another cause. Returns true if the request has another thread now.
     pub(super) fn fold_at_start(
         &mut self,
         rows: &TurnRows,
         known: &KnownThread,
         terms: ThreadTerms,
         room: usize,
-        is_refused: bool,
+        forced: Option<FoldCause>,
     ) -> bool {
         self.marks = self.marks.within(room / ROUNDS_SHARE * (ROUNDS_SHARE - 1));
         if self.form == RequestForm::Folded {
             self.fold(FoldCause::Invalid, self.marks.low);
-        } else if is_refused {
+        } else if forced == Some(FoldCause::Refused) {
             self.fold(FoldCause::Refused, room / ROUNDS_SHARE);
+        } else if let Some(cause) = forced {
+            self.fold(cause, 0);
         } else if rows.frame.is_none() {
             self.fold_if_due(rows, known, terms);
         }
@@ -292,8 +294,13 @@ pub(super) fn shown_content(request: &ModelRequest) -> ShownContent {
     }
 }
 
-/// Returns the milliseconds for which the agent rested before the turn.
-pub(super) fn rest_before(rows: &TurnRows) -> u64 {
+/// Returns the milliseconds for which the agent rested before the turn and before the one before it.
+pub(super) fn rests_before(rows: &TurnRows) -> [u64; 2] {
+    let [newest, _] = rows.agent.thread.rested_ms;
+    [rest_before(rows), newest]
+}
+
+fn rest_before(rows: &TurnRows) -> u64 {
     let last = rows.agent.last_turn.as_ref().map(|last| last.completed_at);
     last.map_or(0, |last| rows.turn.started_at.millis_since(last))
 }
@@ -339,6 +346,8 @@ mod tests {
             ((None, 5, 60, 30), (60, false)),
             ((None, 5, 60, 5), (5, true)),
             ((None, 5, 60, 61), (5, true)),
+            // A life of 0 turns the fold off, whatever else is offered.
+            ((None, 0, 60, 30), (0, false)),
             ((Some(6), 5, 60, 30), (6, true)),
         ];
         for ((set, usual, long, rested), (after, is_cold)) in table {
@@ -352,11 +361,11 @@ mod tests {
             });
             let case = format!("{set:?} {usual} {long} {rested}");
             assert_eq!(
-                terms.cold_after_ms(minutes(rested)),
+                terms.cold_after_ms([minutes(rested), 0]),
                 minutes(after),
                 "{case}"
             );
-            let found = terms.is_cold_after(minutes(7), minutes(rested));
+            let found = terms.is_cold_after(minutes(7), [minutes(rested), 0]);
             assert_eq!(found, is_cold, "{case}");
         }
     }

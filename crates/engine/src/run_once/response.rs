@@ -6,7 +6,7 @@ use crate::request::AdmittedMessage;
 use holon_core::assess::{AssessmentInput, assess};
 use holon_domain::agent::{AgentRecord, Lifecycle};
 use holon_domain::block::text_of;
-use holon_domain::brief::{BriefKind, BriefRecord};
+use holon_domain::brief::{ActionRequired, BriefKind, BriefRecord};
 use holon_domain::closure::{ClosureOutcome, WaitingReason};
 use holon_domain::failure::{FailureArtifact, FailureCategory};
 use holon_domain::log::LogEntry;
@@ -111,6 +111,7 @@ impl WaitingRun {
             text: format!("not answered yet, and {kept}: {}", self.reason),
             source: TextSource::Runtime,
             note: None,
+            action_required: None,
             usage: SpendingView::from(Spending::default()),
             tasks: Vec::new(),
             // The message is still to be answered, so the run itself tells how it stands.
@@ -245,6 +246,7 @@ fn derive_report(
             None => brief_source,
         },
         note: brief.note,
+        action_required: brief.action_required,
         // A failure is shown as such. Otherwise the newest report is the answer; the last text is returned beside it.
         text: report.unwrap_or(brief.text),
         usage: match agent.is_one_run() {
@@ -314,6 +316,7 @@ struct RunReport {
     source: TextSource,
     /// Remark of the runtime about the text.
     note: Option<String>,
+    action_required: Option<ActionRequired>,
     tasks: Vec<Value>,
     open_items: Vec<WorkItemListEntry>,
 }
@@ -331,6 +334,7 @@ fn response(
         waiting_reason: end.waiting_reason,
         suspension: end.suspension,
         final_text: end.text,
+        action_required: end.action_required,
         final_text_source: Some(end.source),
         raw_final_text: tally.words,
         note: end.note,

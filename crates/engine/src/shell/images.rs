@@ -19,10 +19,10 @@ impl Shell {
         if !policy.image_input {
             return images;
         }
-        let sought = model_request::sought(rows, thread);
-        for (image, of) in sought.sent {
+        let sought = model_request::sought(rows, thread, policy.with(rows.learned.limits));
+        for image in sought.sent {
             let file = match self.ports.file.load_sent_image(&image).await {
-                Some(image) => SentFile::Read { image, of },
+                Some(image) => SentFile::Read(image),
                 None => SentFile::Gone,
             };
             images.sent.insert(image.digest, file);

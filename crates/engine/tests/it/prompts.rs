@@ -331,7 +331,7 @@ async fn a_tick_about_something_else_does_not_repair_a_turn_that_the_output_limi
     let last = last.last_turn.expect("a turn").reason;
     assert_eq!(last, TerminalReason::OutputLimit);
     let shown = context(&woken.request);
-    assert!(!shown.contains("This turn repairs that"), "{shown}");
+    assert!(!shown.contains("This turn is for nothing else"), "{shown}");
     woken.answer(says("I see"));
     at_rest(&host, "main").await;
 }
@@ -354,7 +354,7 @@ async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repa
     let repair = loop {
         let asked = house.model.next().await;
         let shown = context(&asked.request);
-        if shown.contains("This turn repairs that") {
+        if shown.contains("This turn is for nothing else") {
             break asked;
         }
         cut_off += 1;
@@ -374,7 +374,7 @@ async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repa
     repair.answer(look);
     let later = house.model.next().await;
     assert!(
-        context(&later.request).contains("This turn repairs that"),
+        context(&later.request).contains("This turn is for nothing else"),
         "every round has them"
     );
     later.answer(calls(&[(
@@ -398,7 +398,7 @@ async fn a_tick_after_a_turn_that_the_output_limit_ended_has_the_rules_of_a_repa
     );
     prompt(&host, "main", "thanks").await;
     let asked = house.model.next().await;
-    assert!(!context(&asked.request).contains("This turn repairs that"));
+    assert!(!context(&asked.request).contains("This turn is for nothing else"));
     asked.answer(says("you are welcome"));
     at_rest(&host, "main").await;
 }

@@ -99,10 +99,13 @@ async fn an_agent_that_rests_longer_than_a_cache_usually_lives_asks_for_the_long
         (0, CacheLife::Usual, 5),
         (4, CacheLife::Usual, 5),
         (30, CacheLife::Long, 60),
-        (59, CacheLife::Long, 60),
+        // A question between two such rests does not change the rhythm.
+        (2, CacheLife::Long, 60),
+        (28, CacheLife::Long, 60),
+        (1, CacheLife::Long, 60),
+        (1, CacheLife::Usual, 5),
         // The longer life has expired too, so that a next rest like this one would find nothing.
         (90, CacheLife::Usual, 5),
-        (1, CacheLife::Usual, 5),
     ];
     for (turn, (rest, life, cold_after)) in steps.into_iter().enumerate() {
         house.clock.step(rest * MINUTE);

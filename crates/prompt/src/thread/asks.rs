@@ -40,6 +40,13 @@ pub(super) fn left_open(turn: &PastTurn<'_>) -> Option<OpenAsk> {
     }
 }
 
+/// Lists the items that a turn completed, which ends their waits.
+pub(super) fn completed(turn: &PastTurn<'_>) -> Vec<WorkItemId> {
+    let completions = calls(turn).filter(|call| call.name == "CompleteWorkItem");
+    let items = completions.filter_map(|call| call.input.get("work_item_id")?.as_str());
+    items.map(WorkItemId::from_stored).collect()
+}
+
 /// Lists the waits that a turn ended: by a message that it took, or by a call.
 pub(super) fn closed(turn: &PastTurn<'_>) -> Vec<WaitId> {
     let notes: Vec<&WaitNote> = notes(turn).collect();
@@ -51,10 +58,7 @@ pub(super) fn closed(turn: &PastTurn<'_>) -> Vec<WaitId> {
             closed.extend(argument("wait_id").map(WaitId::from_stored));
         }
         // A message that interrupts the wait of an item leaves it to the turn whether it is the answer.
-        let names_item = matches!(
-            call.name.as_str(),
-            "PickWorkItem" | "UpdateWorkItem" | "CompleteWorkItem"
-        );
+        let names_item = matches!(call.name.as_str(), "PickWorkItem" | "UpdateWorkItem");
         let item = argument("work_item_id").filter(|_| names_item);
         let interrupted = notes.iter().filter(|note| {
             let of = note.work_item_id.as_ref().map(WorkItemId::as_str);
@@ -100,7 +104,9 @@ pub(super) fn settle(recaps: &mut [TurnRecap], shown: &[&TurnRecap]) {
     let later: Vec<TurnRecap> = recaps
         .iter()
         .chain(shown.iter().copied())
-        .filter(|turn| turn.left_open.is_some() || !turn.closed.is_empty())
+        .filter(|turn| {
+            turn.left_open.is_some() || !turn.closed.is_empty() || !turn.completed.is_empty()
+        })
         .cloned()
         .collect();
     for recap in recaps {
@@ -126,7 +132,8 @@ pub(super) fn settle(recaps: &mut [TurnRecap], shown: &[&TurnRecap]) {
 
 /// Says how a later turn closed an ask; `None` if it did not.
 fn closed_state(ask: &OpenAsk, by: &TurnRecap) -> Option<String> {
-    if by.closed.contains(&ask.id) {
+    let item = ask.work_item_id.as_ref();
+    if by.closed.contains(&ask.id) || item.is_some_and(|item| by.completed.contains(item)) {
         return Some(format!("you waited, and turn {} went on", by.turn_index));
     }
     let again = by.left_open.as_ref()?;

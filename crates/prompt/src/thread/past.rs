@@ -106,7 +106,7 @@ pub struct ShownTurn {
 
 impl ShownTurn {
     /// Lists the images that the turn shows, oldest first.
-    pub fn images(&self) -> impl DoubleEndedIterator<Item = &SentImage> {
+    pub fn images(&self) -> impl Iterator<Item = &SentImage> {
         self.sealed.items.iter().filter_map(|item| match item {
             ConversationItem::Image(attached) => Some(&attached.image),
             ConversationItem::Assistant { .. }

@@ -128,6 +128,7 @@ pub(super) fn of_turn(turn: &PastTurn<'_>) -> TurnRecap {
         text: Some(long(turn, &head, &state, &answer)),
         left_open: asks::left_open(turn).filter(|_| state == asks::OPEN),
         closed: asks::closed(turn),
+        completed: asks::completed(turn),
         quiet: quiet::of(turn, &answer),
         operator: newest_operator_message(turn).filter(|seq| is_told_whole(turn, *seq)),
     }
@@ -143,6 +144,7 @@ pub(super) fn of_withheld(turn: &PastTurn<'_>, line: String) -> TurnRecap {
         operator: newest_operator_message(turn),
         left_open: None,
         closed: asks::closed(turn),
+        completed: asks::completed(turn),
         quiet: None,
     }
 }

@@ -180,7 +180,7 @@ fn a_call_that_failed_is_no_deed() {
     }
     let turn = ended(1, tick(1, "Look again."), log);
     let text = last_text(&turn);
-    assert!(text.contains("you called NotifyOperator 1"), "{text}");
+    assert!(text.contains("you called 1 × NotifyOperator"), "{text}");
     assert!(!text.contains("you notified"), "{text}");
 }
 
@@ -388,6 +388,16 @@ fn an_ask_is_open_only_until_a_later_turn_closed_it() {
         ),
         (
             vec![waiting(2, "wait_1", None), answered(3, &given_up)],
+            ": you waited, and turn 3 went on",
+        ),
+        (
+            vec![
+                waiting(2, "wait_1", Some("work_1")),
+                answered(
+                    3,
+                    &[("CompleteWorkItem", json!({ "work_item_id": "work_1" }))],
+                ),
+            ],
             ": you waited, and turn 3 went on",
         ),
         (

@@ -173,7 +173,7 @@ fn short_of_room_classes_give_way_in_their_order_and_the_current_item_last() {
         "Reminders",
         "whose wait has ended",
         "checklist:",
-        "- wait_2 of you",
+        "- wait_2 of no item",
     ];
     let mut gone = 0;
     for budget in (0..8_000).rev().step_by(10) {

@@ -106,12 +106,13 @@ fn expected(
 ) -> (u16, &'static str) {
     let delivery = path.starts_with("/callbacks/") || path.starts_with("/webhooks/");
     let public = path == "/healthz" || path == "/handshake" || delivery;
-    // A delivery from outside has any type.
+    // A delivery from outside has any type, and the route of images refuses what is none.
+    let any_type = delivery || path == image::PATH;
     match (
         host,
         origin,
         token,
-        kind || method == Method::GET || delivery,
+        kind || method == Method::GET || any_type,
     ) {
         (false, ..) => (403, "host_not_allowed"),
         (true, false, ..) => (403, "origin_not_allowed"),

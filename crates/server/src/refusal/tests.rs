@@ -22,7 +22,7 @@ async fn on_the_wire(refusal: Refusal) -> (u16, Option<String>, serde_json::Valu
 }
 
 /// Code, status, `Retry-After` and hint of every refusal of the core and every error of the engine.
-const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 84] = [
+const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 92] = [
     (
         "agent_stopped",
         409,
@@ -234,6 +234,7 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 84] = [
         None,
         Some("put large content into a file the agent can read and send its path"),
     ),
+    ("too_many_images", 413, None, None),
     (
         "name_too_long",
         400,
@@ -439,6 +440,13 @@ const ERRORS: [(&str, u16, Option<&str>, Option<&str>); 84] = [
     ),
     ("storage_failed", 500, None, None),
     ("internal", 500, None, None),
+    ("image_too_large", 413, None, None),
+    ("image_too_wide", 422, None, None),
+    ("invalid_image", 422, None, None),
+    ("invalid_image_digest", 400, None, None),
+    ("image_not_found", 422, None, None),
+    ("images_full", 507, None, None),
+    ("image_not_kept", 500, None, None),
 ];
 
 #[tokio::test]

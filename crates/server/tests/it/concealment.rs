@@ -6,7 +6,8 @@ use holon_server::routes;
 use serde_json::{Value, json};
 
 /// Routes that change something and take names, numbers and references alone, or words for a port and not for a row.
-const WITHOUT_WORDS: [&str; 49] = [
+const WITHOUT_WORDS: [&str; 50] = [
+    "/control/images",
     "/control/agents/{id}/create",
     "/control/agents/{id}/export",
     "/control/agents/{id}/import",

@@ -216,7 +216,11 @@ fn learn(model: &mut Model, reply: Reply) -> Vec<Command> {
         Reply::Briefs(briefs) => {
             for brief in &briefs {
                 let note = brief.note.as_deref().map(|note| format!("\n\n*{note}*"));
-                let text = format!("{}{}", brief.text, note.unwrap_or_default());
+                let asked = brief
+                    .next_step()
+                    .map(|step| format!("\n\n**Next:** {step}"));
+                let text = [Some(brief.text.clone()), note, asked];
+                let text: String = text.into_iter().flatten().collect();
                 model.conversation.learn_brief(&brief.id, &text);
             }
         }

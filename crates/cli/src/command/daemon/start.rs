@@ -153,7 +153,7 @@ fn stopped_meanwhile() -> Failure {
 fn refuse(refusal: StartRefusal, found: &Found, wanted: &WantedHost, home: &Path) -> Failure {
     let pid = found.owner.map_or(0, |owner| owner.pid);
     let restart =
-        "stop it and start it with these options: holon daemon restart, with the same options";
+        "stop it and start it anew with: holon daemon restart and the options of this command";
     let (code, message, hint) = match refusal {
         StartRefusal::ConfigDiffers => (
             "config_differs",

@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use holon_domain::Timestamp;
 use holon_domain::image::{ImageDigest, ImageFault, SentImage, ShownImage};
-use holon_domain::limits::{SENT_IMAGE_BYTES, SENT_IMAGES_BYTES};
+use holon_domain::limits::{SENT_IMAGE_BYTES, SENT_IMAGES, SENT_IMAGES_BYTES};
 use std::fs::{self, DirEntry, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,8 @@ impl SentImages {
         if self.renew(&image.digest).is_some() {
             return Ok(image);
         }
-        if self.bytes() + image.bytes > SENT_IMAGES_BYTES {
+        let (images, bytes) = self.size();
+        if images >= SENT_IMAGES || bytes + image.bytes > SENT_IMAGES_BYTES {
             return Err(ImageFault::NoRoom);
         }
         let written = write(&self.dir, image.digest.hex(), content);
@@ -136,10 +137,12 @@ impl SentImages {
         found.filter_map(io::Result::ok)
     }
 
-    /// Adds up the sizes of all images.
-    fn bytes(&self) -> u64 {
+    /// Counts the images and adds up their sizes.
+    fn size(&self) -> (usize, u64) {
         let sizes = self.files().filter_map(|file| file.metadata().ok());
-        sizes.map(|found| found.len()).sum()
+        sizes.fold((0, 0), |(images, bytes), found| {
+            (images + 1, bytes + found.len())
+        })
     }
 }
 

@@ -22,13 +22,6 @@ fn sent(name: &str) -> SentImage {
     }
 }
 
-fn read(width: u32, of: SentIn) -> SentFile {
-    SentFile::Read {
-        image: shown(width),
-        of,
-    }
-}
-
 fn viewed(sizes: &[(&str, u32)]) -> HashMap<CallId, ShownImage> {
     let entry = |(id, width): &(&str, u32)| (CallId::from_stored(*id), shown(*width));
     sizes.iter().map(entry).collect()
@@ -52,27 +45,72 @@ fn the_largest_images_give_way_until_the_rest_fits() {
     }
 }
 
+fn room(images: usize) -> Room {
+    Room {
+        images,
+        bytes: IMAGE_REQUEST_BYTES,
+        tokens: 100_000,
+    }
+}
+
 #[test]
-fn images_of_earlier_turns_give_way_before_those_of_the_turn() {
-    let (now, before) = (sent("now").digest, sent("before").digest);
-    let all = || RequestImages {
-        viewed: viewed(&[("call_1", 1_000)]),
-        sent: [
-            (now.clone(), read(2_000, SentIn::ThisTurn)),
-            (before.clone(), read(10, SentIn::EarlierTurn)),
-            (sent("gone").digest, SentFile::Gone),
-        ]
-        .into(),
+fn whether_an_image_is_shown_follows_from_those_before_it() {
+    let all: Vec<SentImage> = ["a", "b", "a", "c"].map(sent).to_vec();
+    let read = all
+        .iter()
+        .map(|image| (image.digest.clone(), SentFile::Read(shown(1_000))));
+    let images = RequestImages {
+        sent: read.collect(),
+        ..RequestImages::default()
     };
-    for (room, tokens, has_before, has_now) in [
-        (3_010, 3_010, true, true),
-        (3_009, 3_000, false, true),
-        (2_999, 1_000, false, false),
+    let show = |count: usize| {
+        let mut items: Vec<ConversationItem> = AttachedImage::of_message(&all)
+            .take(count)
+            .map(ConversationItem::Image)
+            .collect();
+        show_sent(&mut items, &images, &mut room(3), true);
+        items
+    };
+    let whole = show(4);
+    for count in 0..4 {
+        assert_eq!(
+            show(count),
+            whole[..count],
+            "a later image changes nothing before it"
+        );
+    }
+    let is_shown = |item: &ConversationItem| matches!(item, ConversationItem::Image(_));
+    let found: Vec<bool> = whole.iter().map(is_shown).collect();
+    assert_eq!(
+        found,
+        [true, true, true, false],
+        "each occurrence takes room"
+    );
+}
+
+#[test]
+fn room_is_bounded_by_number_bytes_and_tokens() {
+    let tokens = sent("a").estimated_tokens();
+    for (limited, taken) in [
+        (room(2), 2),
+        (
+            Room {
+                bytes: 9,
+                ..room(9)
+            },
+            2,
+        ),
+        (
+            Room {
+                tokens: tokens * 3,
+                ..room(9)
+            },
+            3,
+        ),
     ] {
-        let mut images = all();
-        assert_eq!(fit(&mut images, room), tokens, "{room}");
-        assert_eq!(images.sent.contains_key(&before), has_before, "{room}");
-        assert_eq!(images.sent.contains_key(&now), has_now, "{room}");
+        let mut left = limited;
+        let count = (0..9).filter(|_| left.take(&sent("a"))).count();
+        assert_eq!(count, taken, "{limited:?}");
     }
 }
 
@@ -80,7 +118,8 @@ fn images_of_earlier_turns_give_way_before_those_of_the_turn() {
 fn a_text_says_why_an_image_is_not_shown() {
     let images = RequestImages {
         sent: [
-            (sent("read").digest, read(1_000, SentIn::ThisTurn)),
+            (sent("read").digest, SentFile::Read(shown(1_000))),
+            (sent("unread").digest, SentFile::Read(shown(1_000))),
             (sent("gone").digest, SentFile::Gone),
         ]
         .into(),
@@ -91,9 +130,7 @@ fn a_text_says_why_an_image_is_not_shown() {
         let mut items: Vec<ConversationItem> = AttachedImage::of_message(&all)
             .map(ConversationItem::Image)
             .collect();
-        let added = show_sent(&mut items, &images, sees);
-        let after: usize = items.iter().map(ConversationItem::estimated_tokens).sum();
-        assert_eq!(added, after);
+        show_sent(&mut items, &images, &mut room(2), sees);
         let text = |item: ConversationItem| match item {
             ConversationItem::User { text } => text,
             ConversationItem::Image(attached) => format!("shown: {}", attached.shown.is_some()),

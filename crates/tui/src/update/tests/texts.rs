@@ -47,6 +47,23 @@ fn texts_that_events_lack_are_read() {
 }
 
 #[test]
+fn a_question_is_shown_whole_with_what_answers_it() {
+    let mut model = model(80, 24);
+    let commands = history(&mut model, turn(1, 1, "msg_1", "I ask."), false);
+    let step = "answer the agent: Which branch?; write wait_1 in your message";
+    let brief = json!({
+        "id": "brief_1", "kind": "result", "created_at": "then", "text": "I ask.",
+        "action_required": { "code": "operator_input", "next_step": step },
+    });
+    let up_to = Q::Briefs { up_to: 1 };
+    let briefs = Reply::Briefs(vec![Answer::new(brief).unwrap()]);
+    reply(&mut model, &commands, &up_to, briefs);
+    let shown = screen(&model);
+    assert!(shown.contains("I ask."), "{shown}");
+    assert!(shown.contains(&format!("Next: {step}")), "{shown}");
+}
+
+#[test]
 fn texts_are_read_for_the_rows_that_are_shown() {
     let mut model = model(80, 24);
     let commands = history(&mut model, turn(701, 100, "msg_100", "New"), true);
