@@ -33,6 +33,14 @@ pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<LocalImage>, Failure> {
 
 fn read_one(path: &Path) -> Result<LocalImage, Failure> {
     let refused = |why: &str| Failure::usage(format!("--image {}: {why}", path.display()));
+    let found = path
+        .metadata()
+        .map_err(|error| refused(&error.to_string()))?;
+    if !found.is_file() {
+        return Err(refused(
+            "this is a directory, a pipe or a device, and no file",
+        ));
+    }
     let most = SENT_IMAGE_BYTES as u64 + 1;
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes));
@@ -87,11 +95,7 @@ mod tests {
             (dir.path().join("none.png"), Exit::Usage, "No such file"),
             (dir.path().to_owned(), Exit::Usage, "directory"),
             (write("a.txt", b"text"), Exit::Usage, "is no png"),
-            (
-                write("b.png", &large),
-                Exit::Failed,
-                "more than 5000000 bytes",
-            ),
+            (write("b.png", &large), TOO_LARGE, "more than 5000000 bytes"),
         ] {
             let failure = read(&[image.clone(), path.clone()]).expect_err(part);
             assert_eq!(failure.exit, exit, "{part}");

@@ -18,9 +18,11 @@ use holon_domain::tool::{ToolError, ToolErrorKind};
 use holon_domain::workspace::WorkspaceEntry;
 use holon_workspace::{ClaimFolders, Tree, TreeError, make_private_dir};
 use measure::{ImageDefect, measure};
+use rustix::fs::OFlags;
 use serde_json::json;
 use std::fs;
 use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
 /// Directory of the copies, in the folder of an agent's claims.
@@ -160,9 +162,17 @@ pub(super) fn load(copies: &Path, image: &ViewedImage) -> Option<ShownImage> {
     })
 }
 
-/// Reads a file by its digest. `None` if it is gone, is larger than `most` bytes, or holds something else.
+/// Reads a file by its digest. `None` if it is gone, is larger than `most` bytes, or is or holds something else. A pipe in
+/// its place is not waited for.
 fn read(dir: &Path, digest: &str, most: u64) -> Option<Vec<u8>> {
-    let file = fs::File::open(dir.join(digest)).ok()?;
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).ok()?;
+    let mut options = fs::OpenOptions::new();
+    let file = options.read(true).custom_flags(flags);
+    let file = file.open(dir.join(digest)).ok()?;
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
     let mut content = Vec::new();
     file.take(most + 1).read_to_end(&mut content).ok()?;
     (text::sha256_hex(&content) == digest).then_some(content)

@@ -86,6 +86,13 @@ fn an_image_that_was_changed_or_is_gone_is_none() {
     assert_eq!(place.images.claim(&image.digest), Some(image.clone()));
     fs::remove_file(place.images.path(&image.digest)).expect("removed");
     assert_eq!(place.images.claim(&image.digest), None);
+    // A pipe in its place is not waited for, and an upload replaces it.
+    let pipe = place.images.path(&image.digest);
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).expect("a pipe");
+    assert_eq!(place.images.claim(&image.digest), None);
+    assert_eq!(place.images.load(&image), None);
+    assert_eq!(place.images.keep(&png(8, 6)), Ok(image.clone()));
+    assert_eq!(place.images.load(&image).map(|shown| shown.width), Some(8));
 }
 
 #[test]
