@@ -163,9 +163,7 @@ impl RoundRequest {
         let room_beside = |earlier: &RequestThread| earlier.rounds_room(room, least_room);
         // What images may take, texts may not.
         let room_now = room_beside(&earlier);
-        let sent_tokens = images::sent_tokens(&rows, policy);
-        let viewed_room = (room_now / 2).saturating_sub(sent_tokens);
-        let image_tokens = sent_tokens + images::fit(&mut files.images, viewed_room);
+        let image_tokens = images::reserve(&rows, policy, &mut files.images, room_now / 2);
         let joining = split_by_size(
             std::mem::take(&mut rows.queued),
             &rows.log.entries,

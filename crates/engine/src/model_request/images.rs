@@ -126,11 +126,18 @@ pub(super) fn need_fold(rows: &TurnRows, thread: &KnownThread, policy: ModelPoli
     has_earlier && sent_in_turn(rows).any(|image| !beside.take(image) && alone.take(image))
 }
 
-/// Estimates the tokens of the images of the turn's messages, as far as they have room.
-pub(super) fn sent_tokens(rows: &TurnRows, policy: ModelPolicy) -> usize {
-    let mut room = Room::of(policy);
-    let taken = sent_in_turn(rows).filter(|image| room.take(image));
-    taken.map(SentImage::estimated_tokens).sum()
+/// Returns the tokens of the turn's images. Those that operators sent have them in any case, and viewed ones are dropped
+/// until all have `room` tokens at most.
+pub(super) fn reserve(
+    rows: &TurnRows,
+    policy: ModelPolicy,
+    images: &mut RequestImages,
+    room: usize,
+) -> usize {
+    let mut left = Room::of(policy);
+    let taken = sent_in_turn(rows).filter(|image| left.take(image));
+    let sent: usize = taken.map(SentImage::estimated_tokens).sum();
+    sent + fit(images, room.saturating_sub(sent))
 }
 
 /// Iterates over the images of the turn's messages, oldest first: of the one that began it, of those that joined, and of
@@ -166,7 +173,7 @@ fn images_of_turn(rows: &TurnRows) -> Vec<(CallId, ViewedImage)> {
 }
 
 /// Drops the largest viewed images until the rest fits into `room` tokens, and returns the tokens of the rest.
-pub(super) fn fit(images: &mut RequestImages, room: usize) -> usize {
+fn fit(images: &mut RequestImages, room: usize) -> usize {
     let viewed = &mut images.viewed;
     loop {
         let total: usize = viewed.values().map(ShownImage::estimated_tokens).sum();
