@@ -2,6 +2,7 @@
 //! host spells them. Fields that older hosts lack have a default.
 
 mod activity;
+mod asked;
 mod context;
 mod prompt;
 mod task;
@@ -438,27 +439,6 @@ pub struct Brief {
     /// Files that belong to the brief.
     #[serde(default)]
     pub attachments: Vec<Attached>,
-}
-
-/// Returns the sentence in which an operator is asked to act.
-fn next_step(action: Option<&Value>) -> Option<&str> {
-    action?.get("next_step")?.as_str()
-}
-
-impl Brief {
-    /// Returns what the operator is asked to do; `None` if nothing.
-    #[must_use]
-    pub fn next_step(&self) -> Option<&str> {
-        next_step(self.action_required.as_ref())
-    }
-}
-
-impl Run {
-    /// Returns what the operator is asked to do; `None` if nothing.
-    #[must_use]
-    pub fn next_step(&self) -> Option<&str> {
-        next_step(self.action_required.as_ref())
-    }
 }
 
 /// A file that an agent attached to a brief.

@@ -91,11 +91,11 @@ mod tests {
         let image = write("a.png", b"\x89PNG\r\n\x1a\nrest");
         let mut large = b"\x89PNG\r\n\x1a\n".to_vec();
         large.resize(6_000_000, 0);
-        for (path, exit, part) in [
-            (dir.path().join("none.png"), Exit::Usage, "No such file"),
-            (dir.path().to_owned(), Exit::Usage, "directory"),
-            (write("a.txt", b"text"), Exit::Usage, "is no png"),
-            (write("b.png", &large), TOO_LARGE, "more than 5000000 bytes"),
+        for (path, part, exit) in [
+            (dir.path().join("none.png"), "No such file", Exit::Usage),
+            (dir.path().to_owned(), "directory", Exit::Usage),
+            (write("a.txt", b"text"), "is no png", Exit::Usage),
+            (write("b.png", &large), "more than 5000000 bytes", TOO_LARGE),
         ] {
             let failure = read(&[image.clone(), path.clone()]).expect_err(part);
             assert_eq!(failure.exit, exit, "{part}");
